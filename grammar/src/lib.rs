@@ -1,0 +1,11 @@
+//! Text to tree and back: sources, diagnostics, the syntax tree, parsing with recovery.
+//!
+//! The grammar knows items, blocks, fields, rules and expressions.
+//! It does not know which properties a task has, nor what any name means.
+
+pub mod diagnostic;
+pub mod source;
+pub mod tree;
+
+pub use diagnostic::{Code, Diagnostic, Fix, Label, Severity};
+pub use source::{Location, Source, SourceId, SourceMap, Span};
