@@ -1,1 +1,3 @@
-//! compiler
+//! Documents to a program, a program to a plan; evaluation of expressions.
+
+pub mod program;

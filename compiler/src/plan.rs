@@ -1,0 +1,1 @@
+//! The plan: what will happen when a workflow runs. Immutable, acyclic, complete.
