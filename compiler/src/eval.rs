@@ -656,3 +656,6 @@ fn footprint(value: &Value) -> u64 {
         Value::Object(fields) => fields.values().map(element).sum(),
     }
 }
+
+#[cfg(test)]
+mod tests;
