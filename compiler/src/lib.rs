@@ -2,6 +2,7 @@
 
 pub mod canonical;
 pub mod compat;
+pub mod graph;
 pub mod parts;
 pub mod plan;
 pub mod program;
