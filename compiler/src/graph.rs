@@ -400,7 +400,8 @@ impl Graph {
             .edges
             .iter()
             .filter_map(|edge| {
-                let (from, to) = (places[edge.from.index()]?, places[edge.to.index()]?);
+                let place = |id: NodeId| places.get(id.index()).copied().flatten();
+                let (from, to) = (place(edge.from)?, place(edge.to)?);
                 Some(Edge { from, to, ..*edge })
             })
             .collect();
@@ -421,6 +422,13 @@ impl Graph {
             }
         }
         children
+    }
+
+    /// The edges between nodes that exist.
+    pub(crate) fn sound_edges(&self) -> impl Iterator<Item = &Edge> {
+        let count = self.nodes.len();
+        let edges = self.edges.iter();
+        edges.filter(move |edge| edge.from.index() < count && edge.to.index() < count)
     }
 
     /// The agent of a name.

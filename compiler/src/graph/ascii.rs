@@ -17,11 +17,11 @@ pub const MAX_BOXES: usize = 60;
 /// How many tasks are listed; a larger graph is a list of its layers put together.
 pub const MAX_LISTED: usize = 2_000;
 
-/// The widest line in a box.
-const MAX_LINE: usize = 40;
+/// The widest lines in boxes that are tried, one after the other, until the picture fits.
+const LINES: [usize; 3] = [40, 30, 22];
 
 /// How many lines a box has between its borders.
-const MAX_LINES: usize = 12;
+const MAX_LINES: usize = 14;
 
 /// The narrowest terminal that is drawn for.
 const MIN_COLUMNS: usize = 20;
@@ -31,10 +31,12 @@ pub fn draw(graph: &Graph, columns: usize) -> String {
     let columns = columns.max(MIN_COLUMNS);
     let mut text = heading(graph, columns);
     let collapsed = graph.collapsed();
-    let drawn = (collapsed.nodes.len() <= MAX_BOXES)
-        .then(|| boxes(&collapsed, columns))
-        .flatten();
-    let body = drawn.unwrap_or_else(|| list(graph, columns));
+    let few = collapsed.nodes.len() <= MAX_BOXES;
+    let mut pictures = LINES
+        .iter()
+        .take_while(|_| few)
+        .filter_map(|line| boxes(&collapsed, *line, columns));
+    let body = pictures.next().unwrap_or_else(|| list(graph, columns));
     text.push_str(&body);
     text
 }
@@ -53,11 +55,11 @@ fn heading(graph: &Graph, width: usize) -> String {
 }
 
 /// The picture, if it fits.
-fn boxes(graph: &Graph, columns: usize) -> Option<String> {
+fn boxes(graph: &Graph, line: usize, columns: usize) -> Option<String> {
     let lines: Vec<Vec<String>> = graph
         .nodes
         .iter()
-        .map(|node| node_lines(graph, node))
+        .map(|node| node_lines(graph, node, line))
         .collect();
     let widths: Vec<f64> = lines
         .iter()
@@ -149,7 +151,7 @@ impl<'l> Drawing<'l> {
         for (row, points) in self.layout.rows.iter().enumerate() {
             points.iter().for_each(|point| row_of[*point] = row);
         }
-        for (edge, chain) in graph.edges.iter().zip(&self.layout.chains) {
+        for (edge, chain) in graph.sound_edges().zip(&self.layout.chains) {
             let chain = chain.as_deref().unwrap_or_default();
             let mut start = chain.first().map_or(0, |first| self.middle(*first));
             for pair in chain.windows(2) {
@@ -286,18 +288,18 @@ fn assign_tracks(stretches: &mut [Stretch]) -> usize {
     track.iter().flatten().max().map_or(0, |last| last + 1)
 }
 
-fn node_lines(graph: &Graph, node: &Node) -> Vec<String> {
+fn node_lines(graph: &Graph, node: &Node, width: usize) -> Vec<String> {
     let mut lines = vec![words::one_line(&node.key), words::kind_words(node)];
     lines.extend(words::facts(node));
     match &node.work {
         Work::Loop { attempt, check, .. } => {
-            let phases = phase_lines(attempt, check);
+            let phases = phase_lines(attempt, check, width);
             let first = phases.iter().take(1).map(|line| format!("┌▶ {line}"));
             lines.extend(first);
             lines.extend(phases.iter().skip(1).map(|line| format!("│  {line}")));
             lines.push("└─ feedback".to_owned());
         }
-        Work::Race { attempt, check, .. } => lines.extend(phase_lines(attempt, check)),
+        Work::Race { attempt, check, .. } => lines.extend(phase_lines(attempt, check, width)),
         Work::Body(_) | Work::Question { .. } | Work::Call { .. } | Work::Summary(_) => {
             lines.extend(words::work_lines(node));
         }
@@ -318,26 +320,24 @@ fn node_lines(graph: &Graph, node: &Node) -> Vec<String> {
             .as_ref()
             .map(|state| format!("* {}", words::state_words(state))),
     );
-    lines.iter().map(|line| cut(line, MAX_LINE)).collect()
+    lines.iter().map(|line| cut(line, width)).collect()
 }
 
-/// A loop's phases in at most five lines.
-fn phase_lines(attempt: &[Step], check: &[Step]) -> Vec<String> {
+/// A loop's phases in at most six lines.
+fn phase_lines(attempt: &[Step], check: &[Step], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (title, steps, most) in [("attempt: ", attempt, 2), ("check: ", check, 3)] {
+    for (title, steps, most) in [("attempt: ", attempt, 2), ("check: ", check, 4)] {
+        let room = width - 3 - title.len();
+        let mut words: Vec<String> = steps.iter().map(words::step_line).collect();
+        if words.len() > most {
+            let more = words.len() + 1 - most;
+            words.truncate(most - 1);
+            words.push(format!("and {more} more"));
+        }
         let indent = " ".repeat(title.len());
-        for (at, step) in steps.iter().take(most).enumerate() {
+        for (at, line) in words.iter().enumerate() {
             let start = if at == 0 { title } else { &indent };
-            let more = if at + 1 == most && steps.len() > most {
-                ", …"
-            } else {
-                ""
-            };
-            let line = cut(
-                &words::step_line(step),
-                MAX_LINE - 3 - title.len() - more.len(),
-            );
-            lines.push(format!("{start}{line}{more}"));
+            lines.push(format!("{start}{}", cut(line, room)));
         }
     }
     lines
@@ -366,7 +366,7 @@ fn list(graph: &Graph, width: usize) -> String {
     let children = graph.children();
     let layer = layers::layers(graph.nodes.len(), &summary::links(graph));
     let mut before: Vec<Vec<String>> = vec![Vec::new(); graph.nodes.len()];
-    for edge in &graph.edges {
+    for edge in graph.sound_edges() {
         let mark = if edge.soft { "?" } else { "" };
         let key = words::one_line(&graph.nodes[edge.from.index()].key);
         before[edge.to.index()].push(format!("{key}{mark}"));

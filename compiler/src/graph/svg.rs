@@ -88,15 +88,10 @@ pub fn picture(graph: &Graph) -> Picture {
 /// The edges of each workflow, by its caller.
 fn inner_edges(graph: &Graph) -> HashMap<Option<NodeId>, Vec<Edge>> {
     let mut edges: HashMap<Option<NodeId>, Vec<Edge>> = HashMap::new();
-    for edge in &graph.edges {
-        let nodes = (
-            graph.nodes.get(edge.from.index()),
-            graph.nodes.get(edge.to.index()),
-        );
-        if let (Some(from), Some(to)) = nodes
-            && from.parent == to.parent
-        {
-            edges.entry(to.parent).or_default().push(*edge);
+    for edge in graph.sound_edges() {
+        let parent = graph.nodes[edge.to.index()].parent;
+        if graph.nodes[edge.from.index()].parent == parent {
+            edges.entry(parent).or_default().push(*edge);
         }
     }
     edges
@@ -449,11 +444,8 @@ fn document(
 /// The picture in words, for those who do not see it.
 fn description(graph: &Graph) -> String {
     let mut before: Vec<Vec<&str>> = vec![Vec::new(); graph.nodes.len()];
-    for edge in &graph.edges {
-        let from = graph.nodes.get(edge.from.index());
-        if let (Some(from), Some(before)) = (from, before.get_mut(edge.to.index())) {
-            before.push(&from.key);
-        }
+    for edge in graph.sound_edges() {
+        before[edge.to.index()].push(&graph.nodes[edge.from.index()].key);
     }
     let tasks = graph.nodes.iter().zip(&before).take(MAX_DESCRIBED);
     let mut sentences: Vec<String> = tasks
