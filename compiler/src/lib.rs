@@ -1,3 +1,17 @@
 //! Documents to a program, a program to a plan; evaluation of expressions.
 
+pub mod load;
+pub mod options;
 pub mod program;
+pub mod rules;
+
+mod builtins;
+mod compile;
+mod context;
+mod infer;
+mod library;
+mod lower;
+mod resolve;
+
+pub use compile::{Compiled, compile};
+pub use load::{LoadError, Loader, Memory};
