@@ -1,8 +1,10 @@
 //! Documents to a program, a program to a plan; evaluation of expressions.
 
+pub mod bounds;
 pub mod canonical;
 pub mod compat;
 pub mod eval;
+pub mod graph;
 pub mod parts;
 pub mod plan;
 pub mod program;
