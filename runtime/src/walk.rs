@@ -7,7 +7,7 @@ use crate::executor::{CommandRequest, HostEnvironment};
 use crate::fault::{Fault, FaultCode, Place};
 use crate::event::Phase;
 use crate::run::{Pause, Run};
-use outpost_compiler::eval::{self, Scope};
+use crate::eval_stub::{self as eval, Scope};
 use outpost_compiler::program::{
     Action, Argument, Body, Check, CheckItem, Command, Executable, Expr, Loop, Ref, Step, TaskId,
     TaskKind,
