@@ -3,11 +3,11 @@
 pub mod clock;
 pub mod decide;
 pub mod driver;
-pub mod eval_stub;
 pub mod event;
 pub mod executor;
 pub mod fault;
 pub mod journal;
+pub mod process;
 pub mod public;
 pub mod queue;
 pub mod record;

@@ -7,7 +7,7 @@ use crate::executor::{CommandRequest, HostEnvironment};
 use crate::fault::{Fault, FaultCode, Place};
 use crate::event::Phase;
 use crate::run::{Pause, Run};
-use crate::eval_stub::{self as eval, Scope};
+use outpost_compiler::eval::{self, Scope};
 use outpost_compiler::program::{
     Action, Argument, Body, Check, CheckItem, Command, Executable, Expr, Loop, Ref, Step, TaskId,
     TaskKind,
@@ -316,7 +316,8 @@ impl<'a> Walk<'a> {
             host,
         };
         let program = self.run.plan.program();
-        eval::evaluate(expr, program, &scope, &frame.locals).map_err(|fault| {
+        let mut locals = frame.locals.clone();
+        eval::evaluate(expr, program, &scope, &mut locals).map_err(|fault| {
             let mut failed = Fault::new(FaultCode::Failed, fault.message);
             failed.span = Some(Place::of(&self.run.plan, fault.at));
             failed
