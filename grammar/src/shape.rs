@@ -219,7 +219,7 @@ impl Scan<'_> {
     }
 
     fn push(&mut self, frame: Frame) {
-        if self.frames.len() == MAX_NESTING {
+        if self.frames.len() - self.texts - self.blocks == MAX_NESTING {
             let seen = self
                 .shape
                 .problems
@@ -664,7 +664,8 @@ impl Scan<'_> {
     }
 
     fn slash(&mut self) {
-        if self.bytes.get(self.at + 1) != Some(&b'/') {
+        let address = self.at > 0 && self.bytes[self.at - 1] == b':';
+        if self.bytes.get(self.at + 1) != Some(&b'/') || address {
             self.at += 1;
             return;
         }
