@@ -14,6 +14,9 @@ mod canvas;
 /// How many boxes are drawn; a larger graph is a list of layers.
 pub const MAX_BOXES: usize = 60;
 
+/// How many edges are drawn; a denser graph is a list of layers.
+pub const MAX_EDGES: usize = 150;
+
 /// How many tasks are listed; a larger graph is a list of its layers put together.
 pub const MAX_LISTED: usize = 2_000;
 
@@ -26,12 +29,15 @@ const MAX_LINES: usize = 14;
 /// The narrowest terminal that is drawn for.
 const MIN_COLUMNS: usize = 20;
 
+/// The widest picture.
+const MAX_COLUMNS: usize = 500;
+
 /// Draws a graph for a terminal of so many columns.
 pub fn draw(graph: &Graph, columns: usize) -> String {
-    let columns = columns.max(MIN_COLUMNS);
+    let columns = columns.clamp(MIN_COLUMNS, MAX_COLUMNS);
     let mut text = heading(graph, columns);
     let collapsed = graph.collapsed();
-    let few = collapsed.nodes.len() <= MAX_BOXES;
+    let few = collapsed.nodes.len() <= MAX_BOXES && collapsed.edges.len() <= MAX_EDGES;
     let mut pictures = LINES
         .iter()
         .take_while(|_| few)
@@ -77,6 +83,9 @@ fn boxes(graph: &Graph, line: usize, columns: usize) -> Option<String> {
         lane: 1.0,
         lane_gap: 2.0,
     });
+    if layout.width > columns as f64 {
+        return None;
+    }
     let drawing = Drawing::of(&layout, &lines, graph);
     (drawing.width <= columns).then(|| drawing.draw(&lines))
 }
@@ -231,61 +240,79 @@ impl<'l> Drawing<'l> {
     }
 }
 
+/// All stretches that leave one point and turn: they share a row.
+struct Net {
+    from: usize,
+    start: usize,
+    low: usize,
+    high: usize,
+    /// The nets that must turn above this one: they start where it ends.
+    above: Vec<usize>,
+    track: Option<usize>,
+}
+
 /// Gives each stretch that turns a row of its own or one it can share; gives how many rows there are.
-///
-/// Stretches from one point share a row. Where one starts above the end of another, it turns first.
 fn assign_tracks(stretches: &mut [Stretch]) -> usize {
-    let mut nets: Vec<(usize, usize, usize, usize)> = Vec::new();
-    for stretch in stretches
-        .iter()
-        .filter(|stretch| stretch.start != stretch.end)
-    {
-        let (low, high) = (
-            stretch.start.min(stretch.end),
-            stretch.start.max(stretch.end),
-        );
-        match nets.iter_mut().find(|net| net.0 == stretch.from) {
-            Some(net) => (net.2, net.3) = (net.2.min(low), net.3.max(high)),
-            None => nets.push((stretch.from, stretch.start, low, high)),
-        }
-    }
-    nets.sort_by_key(|net| (net.2, net.3));
-    let count = nets.len();
-    let above = |one: usize, other: usize, stretches: &[Stretch]| {
-        let mut ends = stretches
+    let mut nets = nets(stretches);
+    for _ in 0..nets.len() {
+        let open = |net: &Net| net.track.is_none();
+        let free = nets
             .iter()
-            .filter(|stretch| stretch.from == nets[other].0);
-        one != other
-            && ends.any(|stretch| stretch.end == nets[one].1 && stretch.start != stretch.end)
-    };
-    let mut track: Vec<Option<usize>> = vec![None; count];
-    for _ in 0..count {
-        let open = (0..count).filter(|net| track[*net].is_none());
-        let free = open.clone().find(|net| {
-            let waits = |other: usize| track[other].is_none() && above(other, *net, stretches);
-            !(0..count).any(waits)
-        });
-        let Some(net) = free.or_else(|| open.clone().next()) else {
+            .position(|net| open(net) && !net.above.iter().any(|at| open(&nets[*at])));
+        // In a circle the leftmost goes first, and two lines share a stretch of a column.
+        let Some(at) = free.or_else(|| nets.iter().position(open)) else {
             break;
         };
-        let before = (0..count).filter(|other| above(*other, net, stretches));
-        let least = before
-            .filter_map(|other| track[other])
-            .max()
-            .map_or(0, |last| last + 1);
+        let net = &nets[at];
+        let before = net.above.iter().filter_map(|at| nets[*at].track);
+        let least = before.max().map_or(0, |last| last + 1);
         let taken = |row: usize| {
-            (0..count).any(|other| {
-                let overlaps = nets[other].2 <= nets[net].3 && nets[net].2 <= nets[other].3;
-                track[other] == Some(row) && overlaps
-            })
+            let mut others = nets.iter().filter(|other| other.track == Some(row));
+            others.any(|other| other.low <= net.high && net.low <= other.high)
         };
-        track[net] = (least..).find(|row| !taken(*row));
+        nets[at].track = (least..).find(|row| !taken(*row));
     }
     for stretch in stretches.iter_mut() {
-        let net = nets.iter().position(|net| net.0 == stretch.from);
-        stretch.track = net.and_then(|net| track[net]).unwrap_or(0);
+        let net = nets.iter().find(|net| net.from == stretch.from);
+        stretch.track = net.and_then(|net| net.track).unwrap_or(0);
     }
-    track.iter().flatten().max().map_or(0, |last| last + 1)
+    nets.iter()
+        .filter_map(|net| net.track)
+        .max()
+        .map_or(0, |last| last + 1)
+}
+
+fn nets(stretches: &[Stretch]) -> Vec<Net> {
+    let turning = stretches
+        .iter()
+        .filter(|stretch| stretch.start != stretch.end);
+    let mut nets: Vec<Net> = Vec::new();
+    for stretch in turning.clone() {
+        let low = stretch.start.min(stretch.end);
+        let high = stretch.start.max(stretch.end);
+        match nets.iter_mut().find(|net| net.from == stretch.from) {
+            Some(net) => (net.low, net.high) = (net.low.min(low), net.high.max(high)),
+            None => nets.push(Net {
+                from: stretch.from,
+                start: stretch.start,
+                low,
+                high,
+                above: Vec::new(),
+                track: None,
+            }),
+        }
+    }
+    nets.sort_by_key(|net| (net.low, net.high));
+    for stretch in turning {
+        let above = nets.iter().position(|net| net.start == stretch.end);
+        let below = nets.iter().position(|net| net.from == stretch.from);
+        if let (Some(above), Some(below)) = (above, below)
+            && above != below
+        {
+            nets[below].above.push(above);
+        }
+    }
+    nets
 }
 
 fn node_lines(graph: &Graph, node: &Node, width: usize) -> Vec<String> {

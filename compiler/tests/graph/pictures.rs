@@ -239,6 +239,28 @@ fn a_wide_graph_is_drawn_whole() {
 }
 
 #[test]
+fn a_dense_graph_leaves_out_its_longest_edges_and_says_so() {
+    let tasks = (0..500).map(|at| {
+        let all: Vec<(u32, bool)> = (0..at).map(|before| (before, false)).collect();
+        after(
+            task(
+                &format!("t{at}"),
+                TaskKind::Task(one(Action::Value(text("x")))),
+            ),
+            &all,
+        )
+    });
+    let graph = Graph::of(&Maker::default().plan("dense", tasks.collect(), None));
+    let picture = svg::picture(&graph);
+    let missing = graph.edges.len() - picture.edges;
+    assert!(missing > 0);
+    let note = format!("{missing} of the longest edges are not drawn.");
+    assert!(picture.svg.contains(&note));
+    assert!(mermaid::draw(&graph).contains("too many"));
+    assert!(ascii::draw(&graph, 80).contains("t499"));
+}
+
+#[test]
 fn odd_graphs_are_drawn_as_far_as_they_go() {
     let mut graph = Graph::of(&fix_tests());
     let edge = |from, to| Edge {
