@@ -403,7 +403,7 @@ fn a_launcher_that_dies_at_once_leaves_its_program_the_grace_period() {
     let saved = folder.path().join("saved");
     let go = Fifo::new(folder.path(), "go");
     let script = format!(
-        "sh -c 'trap \"echo term >{up}; read line <{go}; echo done >{}; exit\" TERM; echo up >{up}; \
+        "sh -c 'trap \"echo term >{up}; read line <{go}; echo done >{}; kill -9 \\$!; exit\" TERM; echo up >{up}; \
          while :; do sleep 1000 & wait; done' & wait",
         saved.display()
     );
