@@ -158,7 +158,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "ID", conflicts_with = "ephemeral")]
     pub run_id: Option<String>,
     /// Run at most this many attempts at once, instead of what the file says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub concurrency: Option<u32>,
     /// Admit at most this many attempts, instead of what the file says
     #[arg(long, value_name = "N")]
