@@ -145,7 +145,14 @@ impl Progress {
             words.push_str(&format!(" in {took}"));
         }
         if !reason.is_empty() {
-            words.push_str(": ");
+            words.push_str(match ending {
+                Ending::Skipped | Ending::Cancelled => ", ",
+                Ending::Done
+                | Ending::Failed
+                | Ending::Paused
+                | Ending::Rejected
+                | Ending::WaitingInput => ": ",
+            });
             words.push_str(&one_line(reason, self.terminal.width.saturating_mul(2)));
         }
         let line = match self.live {
