@@ -16,6 +16,12 @@ use crate::tree::{Block, Broken, Entry, Expr, ExprKind, Field, Item, Name};
 use explain::{Explained, Failure};
 use std::ops::Range;
 
+/// Healthy neighbours are parsed together up to this many bytes.
+const BATCH_BYTES: usize = 4 << 10;
+
+/// A piece larger than this is taken apart before it is parsed.
+const LARGE_BYTES: usize = 64 << 10;
+
 /// Parses what is healthy of a file and reports the rest.
 pub(crate) fn recover<'s>(
     ctx: Context<'s, '_>,
@@ -228,8 +234,13 @@ impl<'s, 'c> Recovery<'s, 'c> {
         }
     }
 
+    /// A place; a quote that was repaired is a part of a longer character, which is taken as a whole.
     fn at(&self, range: Range<usize>) -> Location {
-        Location::new(self.ctx.source, Span::new(range.start, range.end))
+        let text = self.ctx.text;
+        let start = (0..=range.start).rev().find(|at| text.is_char_boundary(*at));
+        let end = (range.end..=text.len()).find(|at| text.is_char_boundary(*at));
+        let span = Span::new(start.unwrap_or(range.start), end.unwrap_or(range.end));
+        Location::new(self.ctx.source, span)
     }
 
     /// Takes over what was wrong in something that could be read.
@@ -245,10 +256,39 @@ impl<'s, 'c> Recovery<'s, 'c> {
             nodes: Vec::new(),
             broken: false,
         };
-        for piece in self.split(range) {
-            self.piece(piece, &mut siblings);
+        let pieces = self.split(range);
+        let mut next = 0;
+        while next < pieces.len() {
+            let from = pieces[next].start;
+            let size = pieces[next..]
+                .iter()
+                .take_while(|piece| piece.end - from <= BATCH_BYTES)
+                .count();
+            let batch = &pieces[next..next + size.max(1)];
+            if size < 2 || !self.batch(from..batch[batch.len() - 1].end, &mut siblings) {
+                for piece in batch {
+                    self.piece(piece.clone(), &mut siblings);
+                }
+            }
+            next += batch.len();
         }
         siblings
+    }
+
+    /// Several pieces at once, if all of them are healthy.
+    fn batch<N: Sibling<'s>>(&mut self, range: Range<usize>, out: &mut Siblings<N>) -> bool {
+        let shape = shape::shape(&self.work, range.clone(), Keep::Units);
+        if !shape.problems.is_empty() {
+            return false;
+        }
+        match N::parse(self.ctx, &self.work, range) {
+            Ok(built) if built.stray_words.is_empty() => {
+                let mut nodes = self.accept(built);
+                out.nodes.append(&mut nodes);
+                true
+            }
+            Ok(_) | Err(_) => false,
+        }
     }
 
     /// A piece starts at a line that is code, begins with a word, and is indented no more than the first such line.
@@ -310,6 +350,9 @@ impl<'s, 'c> Recovery<'s, 'c> {
             let mistake = self.problem(deep);
             self.diagnostics.push(mistake);
             self.push_broken(range, out);
+            return;
+        }
+        if range.len() > LARGE_BYTES && self.block(range.clone(), &shape, out) {
             return;
         }
         if shape.problems.is_empty() {
@@ -381,7 +424,7 @@ impl<'s, 'c> Recovery<'s, 'c> {
                 self.after_block(close + 1..range.end, out);
             }
         }
-        if self.diagnostics.len() == reported {
+        if self.diagnostics.len() == reported && range.len() <= LARGE_BYTES {
             // The parts are healthy but the whole is not: say what the strict parse of the whole says.
             if let Err(stop) = N::parse(self.ctx, &self.work, range.clone()) {
                 let mistake = self.failure(range, stop, N::TOP).explain().mistake;

@@ -219,7 +219,7 @@ impl Scan<'_> {
     }
 
     fn push(&mut self, frame: Frame) {
-        if self.frames.len() == MAX_NESTING {
+        if self.frames.len() - self.texts - self.blocks == MAX_NESTING {
             let seen = self
                 .shape
                 .problems

@@ -9,6 +9,9 @@
 #[path = "support/cases.rs"]
 mod cases;
 #[cfg(test)]
+#[path = "support/headers.rs"]
+mod headers;
+#[cfg(test)]
 #[path = "support/print.rs"]
 mod print;
 
@@ -50,7 +53,7 @@ fn mistakes_are_where_the_headers_say() {
         let differences = match LATER.contains(&name) {
             true if parsed.diagnostics.is_empty() => Vec::new(),
             true => vec![format!("{:#?}", parsed.diagnostics)],
-            false => cases::differences(&text, &parsed.diagnostics),
+            false => headers::differences(&text, &parsed.diagnostics),
         };
         if !differences.is_empty() {
             wrong.push(format!("{name}: {}", differences.join("\n  ")));

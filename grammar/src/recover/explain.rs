@@ -197,7 +197,10 @@ impl Failure<'_> {
             let first = self.work[line.max(self.range.start)..sign].trim();
             let dash = self.work.as_bytes()[sign] == b'-';
             let place = self.at(sign..sign + 1);
-            return Some(match dash && (first.is_empty() || first.ends_with(':')) {
+            let next = self.byte(self.code(at));
+            let item = first.is_empty()
+                || (first.ends_with(':') && !next.is_some_and(|b| b.is_ascii_digit() || b == b'('));
+            return Some(match dash && item {
                 true => mistakes::yaml_list(place).into(),
                 false => mistakes::detached_prefix(place, &self.work[sign..sign + 1]).into(),
             });
@@ -373,6 +376,10 @@ impl Failure<'_> {
     fn separators(&self) -> Option<Explained> {
         let stop = self.code(self.stop.at);
         let before = self.before(stop);
+        if self.expects(Rule::x_less) {
+            let word = self.word_before(before)?;
+            return Some(mistakes::reserved_word(self.at(word.clone()), &self.work[word]).into());
+        }
         if self.expects_value() {
             return self.missing_value(stop, before);
         }
