@@ -1,9 +1,12 @@
 //! The files of a project: where it is, what belongs to it, and reading nothing outside it.
 
+use outpost_compiler::load::{LoadError, Loader};
+use outpost_grammar::source::MAX_SOURCE_BYTES;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// The ending of workflow files.
 pub const EXTENSION: &str = "outpost";
@@ -91,6 +94,28 @@ impl Project {
         files.sort();
         files.dedup();
         Ok(files)
+    }
+}
+
+impl Loader for Project {
+    fn load(&self, path: &str) -> Result<Arc<str>, LoadError> {
+        let refuse = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => LoadError::Missing,
+            _ => LoadError::Other(error.to_string()),
+        };
+        let path = self.path_of(path).map_err(refuse)?;
+        let metadata = fs::metadata(&path).map_err(refuse)?;
+        if !metadata.is_file() {
+            return Err(LoadError::Other("it is not a file".into()));
+        }
+        if metadata.len() > MAX_SOURCE_BYTES as u64 {
+            return Err(LoadError::TooLarge);
+        }
+        let bytes = fs::read(&path).map_err(refuse)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(error) => Err(LoadError::NotText(error.utf8_error().valid_up_to())),
+        }
     }
 }
 

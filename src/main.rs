@@ -7,6 +7,7 @@ mod bug;
 mod commands;
 mod exit;
 mod files;
+mod inputs;
 mod progress;
 mod report;
 mod terminal;

@@ -85,8 +85,8 @@ struct Live {
 }
 
 impl Progress {
-    /// Starts a display of so many tasks.
-    pub fn start(terminal: Terminal, tasks: usize) -> Progress {
+    /// Starts a display.
+    pub fn start(terminal: Terminal) -> Progress {
         let live = terminal.live.then(|| {
             let lines = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
             let rest = lines.add(ProgressBar::new_spinner());
@@ -96,10 +96,16 @@ impl Progress {
         Progress {
             terminal,
             active: VecDeque::new(),
-            waiting: tasks,
+            waiting: 0,
             settled: 0,
             live,
         }
+    }
+
+    /// How many tasks there are, once that is known.
+    pub fn expect(&mut self, tasks: usize) {
+        self.waiting = tasks.saturating_sub(self.settled + self.active.len());
+        self.draw();
     }
 
     /// A task is at work on something: `round 2, check`. A known one changes its words.

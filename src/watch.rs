@@ -1,130 +1,202 @@
-//! From events to what a person sees while a run goes on.
+//! Watches a run: what a person sees of its events, and the events as lines of JSON.
 
-use crate::progress::{Ending, Progress};
-use outpost_runtime::event::{EventKind, Phase, Reason, Status};
-use outpost_runtime::fault::Fault;
+use crate::progress::{Ending, Progress, elapsed};
+use crate::terminal::one_line;
+use outpost_runtime::driver::Observer;
+use outpost_runtime::public::PublicEvent;
+use serde_json::Value as Json;
+use std::io::Write;
+use std::time::Duration;
 
-/// Shows one event; `name` gives the key of a task.
-pub fn show<'a, T>(
-    progress: &mut Progress,
-    event: &'a EventKind<T>,
-    name: impl Fn(&'a T) -> &'a str,
-) {
-    match event {
-        EventKind::Admitted {
-            task,
-            attempt,
-            round,
-            phase,
-        } => progress.task(name(task), &admitted(*attempt, *round, *phase)),
-        EventKind::Candidate { task, round, .. } => {
-            progress.task(name(task), &format!("round {round}, check"));
-        }
-        EventKind::Verdict {
-            task,
-            round,
-            done: false,
-            feedback,
-            stalled,
-        } => {
-            let words = rejected(*round, feedback.as_deref().unwrap_or_default(), *stalled);
-            progress.task(name(task), &words);
-        }
-        EventKind::RetryScheduled {
-            task,
-            attempt,
-            error,
-            wait_ms,
-        } => {
-            let wait = crate::progress::elapsed(std::time::Duration::from_millis(*wait_ms));
-            let words = format!("attempt {attempt} failed, next in {wait}: {}", error.message);
-            progress.task(name(task), &words);
-        }
-        EventKind::QuotaPaused { task, error, .. } => {
-            progress.task(name(task), &waiting_for_quota(error));
-        }
-        EventKind::Evaluated { task, .. } => progress.settled(name(task), Ending::Done, ""),
-        EventKind::Settled {
-            task,
-            status,
-            error,
-            reason,
-            ..
-        } => {
-            let words = match (error, reason) {
-                (Some(error), _) => error.message.clone(),
-                (None, Some(reason)) => reason_words(reason, name),
-                (None, None) => String::new(),
-            };
-            progress.settled(name(task), ending(*status), &words);
-        }
-        EventKind::CancelRequested { .. } => {
-            progress.say("stopping: what runs is ended and saved; once more stops at once");
-        }
-        EventKind::TimedOut { task } => match task {
-            Some(task) => progress.task(name(task), "its time is up"),
-            None => progress.say("the run's time is up"),
+/// The longest piece of a message in a line.
+const MAX_WORDS: usize = 200;
+
+/// Shows progress.
+pub struct Watcher {
+    progress: Progress,
+}
+
+impl Watcher {
+    /// Watches on a display.
+    pub fn new(progress: Progress) -> Watcher {
+        Watcher { progress }
+    }
+}
+
+impl Observer for Watcher {
+    fn event(&mut self, event: &PublicEvent) -> Result<(), String> {
+        show(&mut self.progress, event);
+        Ok(())
+    }
+}
+
+/// Writes each event as a line of JSON.
+pub struct EventLines<W> {
+    to: W,
+}
+
+impl<W: Write> EventLines<W> {
+    /// Writes to a file or a stream.
+    pub fn new(to: W) -> EventLines<W> {
+        EventLines { to }
+    }
+}
+
+impl<W: Write> Observer for EventLines<W> {
+    fn event(&mut self, event: &PublicEvent) -> Result<(), String> {
+        let mut line = serde_json::to_string(event).map_err(|error| error.to_string())?;
+        line.push('\n');
+        let written = self.to.write_all(line.as_bytes());
+        written
+            .and_then(|()| self.to.flush())
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Shows one event.
+fn show(progress: &mut Progress, event: &PublicEvent) {
+    let task = text(event, "task");
+    match event.kind {
+        "start" => progress.expect(number(event, "tasks") as usize),
+        "attempt" if number(event, "round") == 0 => match number(event, "attempt") {
+            1 => progress.task(task, "started"),
+            attempt => progress.task(task, &format!("attempt {attempt}")),
         },
-        EventKind::BudgetExceeded { message, .. } => {
-            progress.say(&format!("the budget is spent: {message}"));
+        "loop" => progress.task(task, &of_loop(event)),
+        "stalled" => progress.say(&format!("warning: {task}: {}", words(event))),
+        "retry" | "quota" => progress.task(task, &words(event)),
+        "task" => progress.settled(task, ending(text(event, "status")), &reason(event)),
+        "stop" => progress.say(&words(event)),
+        "budget-exceeded" => progress.say(&words(event)),
+        _ => {}
+    }
+}
+
+/// An event in words, for those who read rather than parse.
+pub fn words(event: &PublicEvent) -> String {
+    match event.kind {
+        "start" => format!(
+            "workflow `{}` of {}",
+            text(event, "workflow"),
+            text(event, "file")
+        ),
+        "resume" => match event.get("retryIncomplete") {
+            Some(Json::Bool(true)) => "with permission to run incomplete tasks again".to_owned(),
+            _ => String::new(),
+        },
+        "attempt" => match number(event, "round") {
+            0 => format!("attempt {}", number(event, "attempt")),
+            round => format!("attempt {}, round {round}", number(event, "attempt")),
+        },
+        "step" => format!("`{}` is done", text(event, "step")),
+        "loop" => of_loop(event),
+        "stalled" => format!(
+            "{} rounds in a row were equal; the loop may be stuck",
+            number(event, "rounds")
+        ),
+        "retry" => {
+            let wait = elapsed(Duration::from_millis(number(event, "waitMs")));
+            format!(
+                "attempt {} failed, the next one in {wait}: {}",
+                number(event, "attempt"),
+                message(event.get("error"))
+            )
         }
-        EventKind::Started(_)
-        | EventKind::Resumed(_)
-        | EventKind::StepDone { .. }
-        | EventKind::Verdict { done: true, .. }
-        | EventKind::Usage { .. }
-        | EventKind::Finished { .. }
-        | EventKind::Launched(_)
-        | EventKind::Stopping(_)
-        | EventKind::Woke(_) => {}
+        "quota" => match event.get("resetAt").and_then(Json::as_str) {
+            Some(reset) => format!("waits for its quota until {reset}"),
+            None => "waits for its quota; when it is renewed is not known".to_owned(),
+        },
+        "usage" => event.get("usage").map(usage_words).unwrap_or_default(),
+        "task" => {
+            let reason = reason(event);
+            let status = text(event, "status");
+            match reason.is_empty() {
+                true => status.to_owned(),
+                false => format!("{status}: {reason}"),
+            }
+        }
+        "stop" => stop_words(text(event, "reason"), text(event, "task")),
+        "budget-exceeded" => format!("the budget is spent: {}", text(event, "message")),
+        "finish" => match event.get("error") {
+            Some(error) => format!("{}: {}", text(event, "status"), message(Some(error))),
+            None => text(event, "status").to_owned(),
+        },
+        _ => String::new(),
     }
 }
 
-fn admitted(attempt: u32, round: u64, phase: Phase) -> String {
-    match (round, attempt) {
-        (0, 1) => "started".to_owned(),
-        (0, _) => format!("attempt {attempt}"),
-        (_, _) => format!("round {round}, {}", phase.name()),
+fn of_loop(event: &PublicEvent) -> String {
+    let round = number(event, "round");
+    match (text(event, "phase"), event.get("done")) {
+        ("complete", Some(Json::Bool(true))) => format!("round {round} accepted"),
+        ("complete", _) => {
+            let feedback = text(event, "feedback");
+            let first = feedback.lines().find(|line| !line.trim().is_empty());
+            let first = first.map(|line| format!(": {}", one_line(line, MAX_WORDS)));
+            format!("round {round} rejected{}", first.unwrap_or_default())
+        }
+        (phase, _) => format!("round {round}, {phase}"),
     }
 }
 
-fn rejected(round: u64, feedback: &str, stalled: u64) -> String {
-    let first = feedback.lines().find(|line| !line.trim().is_empty());
-    let first = first.map(|line| format!(": {}", line.trim())).unwrap_or_default();
-    match stalled {
-        0 => format!("round {round} rejected{first}"),
-        _ => format!("round {round} rejected with the same words as the last{first}"),
+fn stop_words(reason: &str, task: &str) -> String {
+    match (reason, task) {
+        ("timeout", "") => "the run's time is up".to_owned(),
+        ("timeout", task) => format!("the time of `{task}` is up"),
+        (_, _) => "stopping: what runs is ended and saved; once more stops at once".to_owned(),
     }
 }
 
-fn waiting_for_quota(error: &Fault) -> String {
-    match error.reset_at {
-        Some(reset) => format!("waits for its quota until {}", reset.rfc3339()),
-        None => "waits for its quota; when it is renewed is not known".to_owned(),
+/// Why a task ended as it did, if there is something to say.
+fn reason(event: &PublicEvent) -> String {
+    match (event.get("error"), text(event, "reason")) {
+        (Some(error), _) => message(Some(error)),
+        (None, reason) => reason_words(reason, text(event, "dependency")),
     }
 }
 
-/// Why a task did not run.
-pub fn reason_words<'a, T>(reason: &'a Reason<T>, name: impl Fn(&'a T) -> &'a str) -> String {
+/// Why a task did not run, in words.
+pub fn reason_words(reason: &str, dependency: &str) -> String {
     match reason {
-        Reason::When => "its condition is false".to_owned(),
-        Reason::Dependency(task) => format!("`{}` did not end well", name(task)),
-        Reason::Trigger => "nothing it waits for has failed".to_owned(),
-        Reason::Stopped => "another task failed".to_owned(),
-        Reason::Interrupted => "the run was interrupted".to_owned(),
-        Reason::RunTimeout => "the run's time was up".to_owned(),
-        Reason::Budget => "the budget is spent".to_owned(),
+        "when" => "its condition is false".to_owned(),
+        "dependency" => format!("`{dependency}` did not end well"),
+        "trigger" => "nothing it waits for has failed".to_owned(),
+        "stopped" => "another task failed".to_owned(),
+        "interrupted" => "the run was interrupted".to_owned(),
+        "run-timeout" => "the run's time was up".to_owned(),
+        "budget" => "the budget is spent".to_owned(),
+        other => other.to_owned(),
     }
 }
 
-fn ending(status: Status) -> Ending {
+/// Tokens in words: `1200 input, 300 output tokens`.
+fn usage_words(usage: &Json) -> String {
+    let count = |key: &str| usage.get(key).and_then(Json::as_u64).unwrap_or(0);
+    format!("{} input, {} output tokens", count("input"), count("output"))
+}
+
+fn message(error: Option<&Json>) -> String {
+    let message = error.and_then(|error| error.get("message"));
+    let message = message.and_then(Json::as_str).unwrap_or_default();
+    one_line(message, MAX_WORDS)
+}
+
+fn ending(status: &str) -> Ending {
     match status {
-        Status::Done => Ending::Done,
-        Status::Failed => Ending::Failed,
-        Status::Skipped => Ending::Skipped,
-        Status::Cancelled => Ending::Cancelled,
-        Status::Rejected => Ending::Rejected,
-        Status::Paused => Ending::Paused,
-        Status::WaitingInput => Ending::WaitingInput,
+        "done" => Ending::Done,
+        "failed" => Ending::Failed,
+        "skipped" => Ending::Skipped,
+        "cancelled" => Ending::Cancelled,
+        "paused" => Ending::Paused,
+        "rejected" => Ending::Rejected,
+        _ => Ending::WaitingInput,
     }
+}
+
+fn text<'e>(event: &'e PublicEvent, field: &str) -> &'e str {
+    event.get(field).and_then(Json::as_str).unwrap_or_default()
+}
+
+fn number(event: &PublicEvent, field: &str) -> u64 {
+    event.get(field).and_then(Json::as_u64).unwrap_or(0)
 }
