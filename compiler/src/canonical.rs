@@ -61,7 +61,9 @@ impl<'p> Printer<'p> {
                 self.definitions(inner, seen, text);
             }
             Type::Union(members) => {
-                members.iter().for_each(|member| self.definitions(member, seen, text));
+                members
+                    .iter()
+                    .for_each(|member| self.definitions(member, seen, text));
             }
             Type::Object(object) => {
                 let fields = object.fields.iter();

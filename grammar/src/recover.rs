@@ -237,7 +237,9 @@ impl<'s, 'c> Recovery<'s, 'c> {
     /// A place; a quote that was repaired is a part of a longer character, which is taken as a whole.
     fn at(&self, range: Range<usize>) -> Location {
         let text = self.ctx.text;
-        let start = (0..=range.start).rev().find(|at| text.is_char_boundary(*at));
+        let start = (0..=range.start)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
         let end = (range.end..=text.len()).find(|at| text.is_char_boundary(*at));
         let span = Span::new(start.unwrap_or(range.start), end.unwrap_or(range.end));
         Location::new(self.ctx.source, span)
