@@ -5,7 +5,7 @@
 
 use crate::clock::Now;
 use crate::event::{EventKind, Payload, Phase, Reason, Status};
-use crate::executor::Outcome;
+use crate::executor::{Outcome, UsageReport};
 use crate::fault::{Fault, FaultCode};
 use crate::run::{Fate, Halt, Run, State, Stop, Timer, in_words, loop_of};
 use crate::walk::{self, AttemptView, Next};
@@ -58,6 +58,22 @@ impl Run {
                 Outcome::Failed(fault) => self.failure(task, *fault),
             },
         }
+    }
+
+    /// The event that a report of tokens is; nothing if its receipt was counted before (SEMANTICS B4).
+    pub fn reported(&self, task: TaskId, attempt: u32, report: UsageReport) -> Option<Kind> {
+        let detail = self.task(task).detail.as_ref();
+        if let Some(receipt) = &report.receipt
+            && detail.is_some_and(|detail| detail.receipts.contains(receipt))
+        {
+            return None;
+        }
+        Some(EventKind::Usage {
+            task,
+            attempt,
+            receipt: report.receipt,
+            usage: report.usage,
+        })
     }
 
     /// A task's value as another task reads it; a soft reference is null unless the task is done.

@@ -6,6 +6,7 @@
 
 use crate::clock::Timestamp;
 use crate::fault::{Fault, FaultCode};
+use outpost_compiler::parts::PlanRecord;
 use outpost_stdlib::Value;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -142,6 +143,16 @@ impl Payload {
     }
 }
 
+/// The record of a plan in a row: as it is, or by its digest where it is large.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlanPayload {
+    /// The record.
+    Json(PlanRecord),
+    /// A file beside the journal.
+    Sha256(String),
+}
+
 /// A source that a run was started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceDigest {
@@ -184,7 +195,7 @@ pub struct Started {
     /// All tasks, in the order of declaration.
     pub tasks: Vec<TaskHead>,
     /// The plan part by part, as values, to compare with later.
-    pub plan: serde_json::Value,
+    pub plan: PlanPayload,
 }
 
 /// How a run is continued.
@@ -205,7 +216,7 @@ pub struct Resumed<T> {
     pub tasks: Option<Vec<TaskHead>>,
     /// The plan as it is now, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<serde_json::Value>,
+    pub plan: Option<PlanPayload>,
 }
 
 /// Tokens that an action reported.

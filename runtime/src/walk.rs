@@ -316,7 +316,8 @@ impl<'a> Walk<'a> {
             host,
         };
         let program = self.run.plan.program();
-        eval::evaluate(expr, program, &scope, &frame.locals).map_err(|fault| {
+        let mut locals = frame.locals.clone();
+        eval::evaluate(expr, program, &scope, &mut locals).map_err(|fault| {
             let mut failed = Fault::new(FaultCode::Failed, fault.message);
             failed.span = Some(Place::of(&self.run.plan, fault.at));
             failed
