@@ -51,7 +51,8 @@ fn read_object(path: &Path) -> Result<Arc<Object>, Failure> {
         true => "standard input".to_owned(),
         false => format!("`{}`", path.display()),
     };
-    let unreadable = |error| Failure::usage(format!("cannot read the inputs from {shown}: {error}"));
+    let unreadable =
+        |error| Failure::usage(format!("cannot read the inputs from {shown}: {error}"));
     let mut text = String::new();
     let source: Box<dyn Read> = match path == Path::new("-") {
         true => Box::new(io::stdin().lock()),

@@ -10,7 +10,9 @@ mod files;
 mod inputs;
 mod progress;
 mod report;
+mod summary;
 mod terminal;
+mod watch;
 
 use args::{Arguments, Command};
 use exit::{Exit, Failure};

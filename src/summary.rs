@@ -179,19 +179,32 @@ fn told(record: &RunRecord) -> impl Iterator<Item = &TaskRecord> {
 fn trouble(task: &TaskRecord, logs: Option<&str>, terminal: &Terminal) -> String {
     let (mark, style) = mark(task.status);
     let mut text = String::new();
-    if let Some(output) = task.error.as_ref().and_then(|error| error.output.as_deref()) {
+    if let Some(output) = task
+        .error
+        .as_ref()
+        .and_then(|error| error.output.as_deref())
+    {
         text.push_str(&last_output(&task.key, output, logs, terminal));
     }
     let key = terminal.paint(Style::Bold, &task.key);
     let why = visible(&why(task), false).replace('\n', "\n    ");
-    let _ = write!(text, "{} {key} {}", terminal.paint(style, mark), task.status.name());
+    let _ = write!(
+        text,
+        "{} {key} {}",
+        terminal.paint(style, mark),
+        task.status.name()
+    );
     if !why.is_empty() {
         let _ = write!(text, ": {why}");
     }
     if let Some(place) = task.error.as_ref().and_then(|error| error.span.as_ref()) {
         let _ = write!(text, "\n    at {place}");
     }
-    if let Some(feedback) = task.error.as_ref().and_then(|error| error.feedback.as_deref()) {
+    if let Some(feedback) = task
+        .error
+        .as_ref()
+        .and_then(|error| error.feedback.as_deref())
+    {
         let feedback = visible(feedback, false).replace('\n', "\n    ");
         let _ = write!(text, "\n    the last rejection: {feedback}");
     }
@@ -257,7 +270,11 @@ fn counts(record: &RunRecord) -> String {
         words.push("no tasks".to_owned());
     }
     let mut text = words.join(", ");
-    let attempts: u64 = record.tasks.iter().map(|task| u64::from(task.attempts)).sum();
+    let attempts: u64 = record
+        .tasks
+        .iter()
+        .map(|task| u64::from(task.attempts))
+        .sum();
     let rounds: usize = record.tasks.iter().map(|task| task.rounds.len()).sum();
     if rounds > 0 {
         let _ = write!(text, "; {}", counted(rounds, "round"));
@@ -312,7 +329,7 @@ fn style_of(status: RunStatus) -> Style {
 pub fn clock_time(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.0) {
         Ok(time) => time
-            .to_zoned(jiff::tz::TimeZone::system())
+            .to_zoned_datetime(jiff::tz::TimeZone::system())
             .strftime("%Y-%m-%d %H:%M:%S")
             .to_string(),
         Err(_) => at.rfc3339(),

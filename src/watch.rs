@@ -172,7 +172,11 @@ pub fn reason_words(reason: &str, dependency: &str) -> String {
 /// Tokens in words: `1200 input, 300 output tokens`.
 fn usage_words(usage: &Json) -> String {
     let count = |key: &str| usage.get(key).and_then(Json::as_u64).unwrap_or(0);
-    format!("{} input, {} output tokens", count("input"), count("output"))
+    format!(
+        "{} input, {} output tokens",
+        count("input"),
+        count("output")
+    )
 }
 
 fn message(error: Option<&Json>) -> String {

@@ -260,7 +260,9 @@ fn every_page_is_of_a_diagnostic_and_has_its_parts() {
 /// The examples of a part of a page.
 fn examples(part: &str) -> Vec<&str> {
     let pieces = part.split("```outpost\n").skip(1);
-    pieces.filter_map(|piece| piece.split("```").next()).collect()
+    pieces
+        .filter_map(|piece| piece.split("```").next())
+        .collect()
 }
 
 /// The codes that `check` finds in a file of its own.
