@@ -1,5 +1,6 @@
 //! The files of a project: where it is, what belongs to it, and reading nothing outside it.
 
+use crate::exit::Failure;
 use outpost_compiler::load::{LoadError, Loader};
 use outpost_grammar::source::MAX_SOURCE_BYTES;
 use std::fs;
@@ -117,6 +118,16 @@ impl Loader for Project {
             Err(error) => Err(LoadError::NotText(error.utf8_error().valid_up_to())),
         }
     }
+}
+
+/// A path that cannot be read is wrong usage.
+pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "it is not permitted".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::usage(format!("cannot read `{}`: {why}", path.display()))
 }
 
 /// What Git tracks or does not ignore; `None` if Git is not there or the folder is in no repository.

@@ -21,6 +21,8 @@ use std::process::ExitCode;
 use terminal::{Streams, Style, visible};
 
 fn main() -> ExitCode {
+    // A supervisor is this program once more; it must be one before there is any other thread.
+    outpost_runtime::process::supervise_if_asked();
     bug::say_so_on_panic();
     let arguments = match args::parse(std::env::args_os()) {
         Ok(arguments) => arguments,

@@ -353,3 +353,124 @@ pub fn exit_of(record: &RunRecord, interrupted: Option<Exit>) -> Exit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outpost_compiler::program::TaskId;
+    use outpost_runtime::event::{
+        Event, EventKind, Payload, Phase, PlanPayload, Reason, Started, TaskHead,
+    };
+    use outpost_stdlib::Value;
+
+    fn record() -> RunRecord {
+        let head = |key: &str, kind: &str| TaskHead {
+            key: key.into(),
+            kind: kind.into(),
+        };
+        let started = Started {
+            run: "k3x9q2ab".into(),
+            file: "ci.outpost".into(),
+            workflow: "fix-tests".into(),
+            outpostc: "0.1.0".into(),
+            inputs: Vec::new(),
+            sources: Vec::new(),
+            concurrency: 8,
+            budget_attempts: None,
+            tasks: vec![
+                head("deps", "task"),
+                head("fix", "loop"),
+                head("publish", "task"),
+            ],
+            plan: PlanPayload::Sha256(String::new()),
+        };
+        let (deps, fix, publish) = (TaskId(0), TaskId(1), TaskId(2));
+        let mut error = Fault::new(FaultCode::Exhausted, "the last permitted check rejected");
+        error.task = Some("fix".into());
+        error.feedback = Some("2 tests fail\n\u{1b}[2Jx".into());
+        error.output = Some((1..=22).map(|n| format!("line {n}\n")).collect());
+        let admitted = |task, round| EventKind::Admitted {
+            task,
+            attempt: 1,
+            round,
+            phase: Phase::Attempt,
+        };
+        let kinds = vec![
+            EventKind::Started(Box::new(started)),
+            admitted(deps, 0),
+            EventKind::Settled {
+                task: deps,
+                status: Status::Done,
+                value: Some(Payload::Json(Value::Null)),
+                error: None,
+                reason: None,
+            },
+            admitted(fix, 1),
+            EventKind::Verdict {
+                task: fix,
+                round: 1,
+                done: false,
+                feedback: Some("2 tests fail".into()),
+                stalled: 0,
+            },
+            EventKind::Settled {
+                task: fix,
+                status: Status::Failed,
+                value: None,
+                error: Some(Box::new(error.clone())),
+                reason: None,
+            },
+            EventKind::Settled {
+                task: publish,
+                status: Status::Skipped,
+                value: None,
+                error: None,
+                reason: Some(Reason::Dependency(fix)),
+            },
+            EventKind::Finished {
+                status: Status::Failed,
+                code: Some(FaultCode::Exhausted),
+                error: Some(Box::new(error)),
+                output: None,
+            },
+        ];
+        let mut record = RunRecord::default();
+        for (at, kind) in kinds.into_iter().enumerate() {
+            record.apply(&Event {
+                seq: at as u64 + 1,
+                at: Timestamp(1_790_000_000_000 + at as i64 * 700),
+                mono: Duration::ZERO,
+                kind,
+            });
+        }
+        record
+    }
+
+    const AROUND: Surroundings<'_> = Surroundings {
+        logs: Some(".outpost/runs/k3x9q2ab/logs"),
+        took: Duration::from_millis(4900),
+        terminal: Terminal {
+            color: false,
+            live: false,
+            dumb: false,
+            width: 80,
+        },
+    };
+
+    #[test]
+    fn a_failure_is_told_with_its_output_and_what_to_do() {
+        insta::assert_snapshot!(at_the_end(&record(), &AROUND));
+    }
+
+    #[test]
+    fn a_status_lists_the_tasks() {
+        insta::with_settings!({ filters => vec![(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[time]")] }, {
+            insta::assert_snapshot!(status(&record(), &AROUND));
+        });
+    }
+
+    #[test]
+    fn an_exhausted_loop_has_its_own_exit_code() {
+        assert_eq!(exit_of(&record(), None), Exit::Exhausted);
+    }
+}

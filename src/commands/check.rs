@@ -2,7 +2,7 @@
 
 use crate::args::{CheckArguments, Deny, ReportFormat};
 use crate::exit::{Exit, Failure};
-use crate::files::Project;
+use crate::files::{Project, unreadable};
 use crate::report::machine::{self, Place};
 use crate::report::{self, Count, Findings, counted};
 use crate::terminal::{Streams, Style};
@@ -89,12 +89,20 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         };
         match found {
             Ok(found) => files.extend(found),
-            Err(error) => problems.push(unreadable(path, &error).message),
+            Err(error) => problems.push(unreadable(path, &error)),
         }
     }
-    match problems.is_empty() {
-        true => Ok(files),
-        false => Err(Failure::usage(problems.join("\n"))),
+    match &problems[..] {
+        [] => Ok(files),
+        [_] => Err(problems.remove(0)),
+        several => {
+            let lines = several.iter().map(|one| format!("\n  - {}", one.message));
+            let count = several.len();
+            Err(Failure::usage(format!(
+                "{count} paths cannot be read{}",
+                lines.collect::<String>()
+            )))
+        }
     }
 }
 
@@ -105,10 +113,6 @@ fn check(file: &Path) -> Result<Checked, Failure> {
         name.ok_or_else(|| Failure::usage(format!("the path `{}` is not UTF-8", file.display())))?;
     let compiled = compile(&project, &name);
     Ok(Checked { project, compiled })
-}
-
-pub(super) fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!("cannot read `{}`: {error}", path.display()))
 }
 
 /// A file that several others import is compiled with each of them; what is wrong with it is said once.
@@ -133,7 +137,7 @@ fn show(
 ) -> io::Result<()> {
     let mut err = BufWriter::new(io::stderr().lock());
     if nothing {
-        writeln!(err, "nothing to check: this project has no .outpost file")?;
+        writeln!(err, "nothing to check: there is no .outpost file")?;
     }
     for one in findings {
         report::write(&mut err, one, &streams.err)?;
