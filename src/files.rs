@@ -41,8 +41,9 @@ impl Project {
     }
 
     /// The project of the current folder.
-    pub fn here() -> io::Result<Project> {
-        Project::of_folder(Path::new("."))
+    pub fn current() -> Result<Project, Failure> {
+        let here = Path::new(".");
+        Project::of_folder(here).map_err(|error| unreadable(here, &error))
     }
 
     /// The project of a file.

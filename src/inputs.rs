@@ -76,16 +76,12 @@ fn read_object(path: &Path) -> Result<Arc<Object>, Failure> {
 }
 
 /// A value for every input of a workflow, in the order of declaration.
-pub fn fit(
-    workflow: &Workflow,
-    given: &Given,
-    lookup: &dyn Lookup,
-) -> Result<Vec<(Arc<str>, Value)>, Failure> {
+pub fn fit(workflow: &Workflow, given: &Given, lookup: &dyn Lookup) -> Result<Vec<Value>, Failure> {
     let mut problems = Vec::new();
     let mut values = Vec::with_capacity(workflow.inputs.len());
     for input in &workflow.inputs {
         match value_of(input, given, lookup) {
-            Ok(value) => values.push((input.name.clone(), value)),
+            Ok(value) => values.push(value),
             Err(problem) => problems.push(problem),
         }
     }
@@ -309,7 +305,7 @@ mod tests {
             "less=-1.5",
         ]);
         let values = fit(&workflow, &given, &Nothing).unwrap();
-        let shown: Vec<String> = values.iter().map(|(_, value)| value.to_json()).collect();
+        let shown: Vec<String> = values.iter().map(Value::to_json).collect();
         assert_eq!(
             shown,
             [

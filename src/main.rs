@@ -3,16 +3,23 @@
 //! It decides nothing about a program or a run: those are the crates below.
 
 mod args;
-mod bug;
 mod commands;
-mod exit;
+
+mod choose;
 mod files;
+mod fitness;
+mod host;
 mod inputs;
+mod source;
+
+mod exit;
 mod progress;
 mod report;
 mod summary;
 mod terminal;
 mod watch;
+
+mod bug;
 
 use args::{Arguments, Command};
 use exit::{Exit, Failure};
@@ -51,12 +58,12 @@ fn dispatch(arguments: Arguments, streams: Streams) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Check(arguments) => commands::check::run(arguments, streams),
         Command::Explain(arguments) => commands::explain::run(arguments, streams),
-        Command::Run(_)
-        | Command::Resume(_)
-        | Command::Runs(_)
-        | Command::Status(_)
-        | Command::Events(_)
-        | Command::Logs(_) => Err(Failure::usage("not there yet")),
+        Command::Run(arguments) => commands::run::run(arguments, streams),
+        Command::Resume(arguments) => commands::resume::run(arguments, streams),
+        Command::Runs(arguments) => commands::runs::run(arguments, streams),
+        Command::Status(arguments) => commands::status::run(arguments, streams),
+        Command::Events(arguments) => commands::events::run(arguments, streams),
+        Command::Logs(arguments) => commands::logs::run(arguments, streams),
     }
 }
 

@@ -317,7 +317,8 @@ fn next_commands(record: &RunRecord) -> Vec<String> {
     }
 }
 
-fn style_of(status: RunStatus) -> Style {
+/// The style of a run's status.
+pub fn style_of(status: RunStatus) -> Style {
     match status {
         RunStatus::Running => Style::Hint,
         RunStatus::Interrupted => Style::Warn,

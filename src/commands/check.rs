@@ -72,7 +72,7 @@ struct Checked {
 /// The files that were asked for, or all of the project; every path that is not there is told at once.
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if paths.is_empty() {
-        let project = Project::here().map_err(|error| unreadable(Path::new("."), &error))?;
+        let project = Project::current()?;
         return project
             .workflow_files(&project.root)
             .map_err(|error| unreadable(&project.root, &error));

@@ -24,8 +24,10 @@ const POLL: Duration = Duration::from_millis(200);
 pub fn run(arguments: LogsArguments, streams: Streams) -> Result<Exit, Failure> {
     let follow = arguments.follow;
     let Some((choice, task)) = arguments.choice() else {
-        return Err(Failure::usage("with `--last` there is no other run to name")
-            .help("write `outpostc logs --last [TASK]`"));
+        return Err(
+            Failure::usage("with `--last` there is no other run to name")
+                .help("write `outpostc logs --last [TASK]`"),
+        );
     };
     let project = Project::current()?;
     let run = choose::run(&project, &choice)?;
