@@ -5,4 +5,18 @@ pub mod compat;
 pub mod eval;
 pub mod parts;
 pub mod plan;
+pub mod load;
+pub mod options;
 pub mod program;
+pub mod rules;
+
+mod builtins;
+mod compile;
+mod context;
+mod infer;
+mod library;
+mod lower;
+mod resolve;
+
+pub use compile::{Compiled, compile};
+pub use load::{LoadError, Loader, Memory};
