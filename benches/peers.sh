@@ -7,6 +7,7 @@
 # must be on a disk, or the durable writes cost nothing. Installs ninja with apt-get, and LangGraph and DBOS with pip,
 # if they are missing. Ends with 1 if a target is missed. Use a quiet machine.
 set -euo pipefail
+shopt -s inherit_errexit
 
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-/tmp/outpost-bench}
