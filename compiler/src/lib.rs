@@ -1,4 +1,6 @@
 //! Documents to a program, a program to a plan; evaluation of expressions.
 
+pub mod compat;
+pub mod parts;
 pub mod plan;
 pub mod program;

@@ -598,7 +598,7 @@ pub struct Command {
     pub timeout: Option<Duration>,
     /// The longest silence.
     pub idle: Option<Duration>,
-    /// How many bytes of each stream the result keeps.
+    /// How many bytes of each stream the result keeps; [`DEFAULT_KEEP`] unless said.
     pub keep: u64,
 }
 
@@ -900,3 +900,6 @@ pub enum TemplatePart {
     /// A hole.
     Hole(Expr),
 }
+
+/// How many bytes of a stream a command's result keeps when `keep` does not say (SEMANTICS C2).
+pub const DEFAULT_KEEP: u64 = 1 << 20;
