@@ -1,6 +1,7 @@
 //! Every block of ```` ```outpost ```` in the documents is a whole file that `check` has nothing against.
 
 #[path = "support/project.rs"]
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod project;
 
 use libtest_mimic::{Arguments, Failed, Trial};

@@ -2,27 +2,25 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "support/fifo.rs"]
+mod fifo;
 #[path = "support/project.rs"]
 mod project;
 
-use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
-use project::{Ended, Project, ended, processes_of};
+use fifo::{GRACE, Seen, watch};
+use project::{Ended, Project, ended};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// How many times the runner is killed at a random moment.
 const KILLS: usize = 100;
 /// How often one run is killed before it may end.
 const KILLS_OF_A_RUN: usize = 3;
-/// How long a supervisor may take to end what it started: 3 s of grace, and a little for the machine.
-const GRACE: Duration = Duration::from_secs(8);
 
 const STEPS: &str = include_str!("golden/steps.outpost");
 /// Writes down that it starts and that it ends; in between it has a child of its own.
@@ -290,7 +288,7 @@ fn a_timeout_leaves_no_process_that_ignores_term() {
         [0; 0],
         "processes outlived their run"
     );
-    assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Ready));
+    assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Line));
     assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Gone));
 }
 
@@ -304,7 +302,7 @@ fn a_killed_runner_leaves_no_process_that_ignores_term() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary is there");
-    assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Ready));
+    assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Line));
     runner.kill().expect("it is ours");
     runner.wait().expect("it is ours");
     assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Gone));
@@ -313,36 +311,8 @@ fn a_killed_runner_leaves_no_process_that_ignores_term() {
 fn stubborn(timeout: &str) -> Project {
     let workflow = STUBBORN_WORKFLOW.replace("TIMEOUT", timeout);
     let project = Project::new(&[("stubborn.outpost", &workflow), ("stubborn.sh", STUBBORN)]);
-    for name in ["alive", "never"] {
-        mkfifo(&project.path(name), Mode::S_IRWXU).expect("the folder is ours");
-    }
+    fifo::make(&project.path("never"));
     project
-}
-
-#[derive(Debug, PartialEq)]
-enum Seen {
-    /// The grandchild is there.
-    Ready,
-    /// No process holds the FIFO any more.
-    Gone,
-}
-
-/// Reads a FIFO in a thread: says when something was written, and when its last writer is gone.
-fn watch(fifo: &Path) -> mpsc::Receiver<Seen> {
-    let (tell, seen) = mpsc::channel();
-    let fifo = fifo.to_owned();
-    std::thread::spawn(move || {
-        let mut file = fs::File::open(fifo).expect("the FIFO is there");
-        let mut byte = [0];
-        while let Ok(1) = file.read(&mut byte) {
-            if byte == *b"\n" {
-                // The receiver may be gone when a test has failed.
-                let _ = tell.send(Seen::Ready);
-            }
-        }
-        let _ = tell.send(Seen::Gone);
-    });
-    seen
 }
 
 #[test]
@@ -361,9 +331,7 @@ workflow two {
 }
 "#,
     )]);
-    for name in ["alive", "never"] {
-        mkfifo(&project.path(name), Mode::S_IRWXU).expect("the folder is ours");
-    }
+    fifo::make(&project.path("never"));
     let alive = watch(&project.path("alive"));
     let mut command = project.command(&["run", "two.outpost", "--run-id", "two"]);
     let mut runner = command
@@ -371,7 +339,7 @@ workflow two {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary is there");
-    assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Ready));
+    assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Line));
     runner.kill().expect("it is ours");
     runner.wait().expect("it is ours");
     project.write("go", "");
@@ -388,4 +356,23 @@ workflow two {
     assert_eq!((end.code, end.stdout.trim()), (Some(0), "2"), "{end}");
     assert_eq!(project.lines("log"), ["first", "second-1", "second-2"]);
     assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Gone));
+}
+
+/// Process ids whose environment has the marker of an action of this run.
+pub fn processes_of(run: &str) -> Vec<u32> {
+    let marker = format!("\0OUTPOST_ACTION={run}/");
+    let folders = fs::read_dir("/proc").expect("this is Linux");
+    let ids = folders.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    ids.filter(|id: &u32| has_in_environment(*id, &marker))
+        .collect()
+}
+
+fn has_in_environment(id: u32, marker: &str) -> bool {
+    // A process that is gone, or not ours, has no environment for us; a zombie's is empty.
+    let environment = fs::read(Path::new("/proc").join(id.to_string()).join("environ"));
+    let text = format!(
+        "\0{}",
+        String::from_utf8_lossy(&environment.unwrap_or_default())
+    );
+    text.contains(marker)
 }

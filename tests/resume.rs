@@ -2,12 +2,14 @@
 
 #![cfg(unix)]
 
+#[path = "support/fifo.rs"]
+mod fifo;
 #[path = "support/project.rs"]
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod project;
 
-use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
-use project::{Ended, Project, ended};
+use fifo::{GRACE, Seen, watch};
+use project::{Project, ended};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,14 +111,12 @@ workflow waits {
 }
 "#,
     )]);
-    for name in ["started", "go"] {
-        mkfifo(&project.path(name), Mode::S_IRWXU).expect("the folder is ours");
-    }
+    fifo::make(&project.path("go"));
+    let started = watch(&project.path("started"));
     let mut command = project.command(&["run", "waits.outpost", "--run-id", "waits"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let runner = command.spawn().expect("the binary is there");
-    // Reading ends when the task has written, so it is running.
-    assert_eq!(project.lines("started"), ["x"]);
+    assert_eq!(started.recv_timeout(GRACE), Ok(Seen::Line));
 
     let second = project.call(&["resume", "waits", "--retry-incomplete"]);
     assert_eq!(second.code, Some(5), "{second}");

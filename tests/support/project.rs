@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -95,23 +95,4 @@ impl std::fmt::Display for Ended {
             .map_or("a signal".to_owned(), |code| code.to_string());
         write!(to, "exit {code}\n{}\n{}", self.stdout, self.stderr)
     }
-}
-
-/// Process ids whose environment has the marker of an action of this run.
-pub fn processes_of(run: &str) -> Vec<u32> {
-    let marker = format!("\0OUTPOST_ACTION={run}/");
-    let folders = fs::read_dir("/proc").expect("this is Linux");
-    let ids = folders.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    ids.filter(|id: &u32| has_in_environment(*id, &marker))
-        .collect()
-}
-
-fn has_in_environment(id: u32, marker: &str) -> bool {
-    // A process that is gone, or not ours, has no environment for us; a zombie's is empty.
-    let environment = fs::read(Path::new("/proc").join(id.to_string()).join("environ"));
-    let text = format!(
-        "\0{}",
-        String::from_utf8_lossy(&environment.unwrap_or_default())
-    );
-    text.contains(marker)
 }
