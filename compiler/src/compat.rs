@@ -76,11 +76,7 @@ impl Comparison {
 }
 
 /// Compares the recorded plan of a run with a new one, part by part.
-pub fn compare(
-    old: &PlanRecord,
-    new: &Plan,
-    standing: &dyn Fn(&str) -> Standing,
-) -> Comparison {
+pub fn compare(old: &PlanRecord, new: &Plan, standing: &dyn Fn(&str) -> Standing) -> Comparison {
     let mut changes = Vec::new();
     let workflow = new.workflow();
     let record = PlanRecord::of(new);
@@ -94,8 +90,11 @@ pub fn compare(
             judgement: workflow_judgement(name),
         });
     }
-    let mut before: HashMap<&str, &TaskRecord> =
-        old.tasks.iter().map(|task| (task.key.as_str(), task)).collect();
+    let mut before: HashMap<&str, &TaskRecord> = old
+        .tasks
+        .iter()
+        .map(|task| (task.key.as_str(), task))
+        .collect();
     for (id, now) in new.ids().zip(&record.tasks) {
         let task = new.task(id);
         let Some(then) = before.remove(now.key.as_str()) else {
@@ -120,7 +119,10 @@ pub fn compare(
             });
         }
     }
-    let removed = old.tasks.iter().filter(|task| before.contains_key(task.key.as_str()));
+    let removed = old
+        .tasks
+        .iter()
+        .filter(|task| before.contains_key(task.key.as_str()));
     changes.extend(removed.map(|task| Change {
         task: Some(task.key.clone()),
         part: "task".into(),
@@ -154,8 +156,14 @@ fn differences<'p>(old: &'p [Part], new: &'p [Part]) -> Vec<Difference<'p>> {
     if old == new {
         return Vec::new();
     }
-    let before: HashMap<&str, &str> = old.iter().map(|Part(n, v)| (n.as_str(), v.as_str())).collect();
-    let after: HashMap<&str, &str> = new.iter().map(|Part(n, v)| (n.as_str(), v.as_str())).collect();
+    let before: HashMap<&str, &str> = old
+        .iter()
+        .map(|Part(n, v)| (n.as_str(), v.as_str()))
+        .collect();
+    let after: HashMap<&str, &str> = new
+        .iter()
+        .map(|Part(n, v)| (n.as_str(), v.as_str()))
+        .collect();
     let changed = new.iter().filter_map(|Part(name, value)| {
         let was = before.get(name.as_str()).copied();
         (was != Some(value)).then(|| (name.as_str(), was.map(str::to_owned), Some(value.clone())))
@@ -169,7 +177,10 @@ fn differences<'p>(old: &'p [Part], new: &'p [Part]) -> Vec<Difference<'p>> {
 
 fn part_of(task: &TaskRecord, name: &str) -> String {
     let mut parts = task.parts.iter().filter(|Part(n, _)| n == name);
-    parts.next().map(|Part(_, value)| value.clone()).unwrap_or_default()
+    parts
+        .next()
+        .map(|Part(_, value)| value.clone())
+        .unwrap_or_default()
 }
 
 /// The place of a part: the property that its name begins with.

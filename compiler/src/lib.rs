@@ -1,5 +1,6 @@
 //! Documents to a program, a program to a plan; evaluation of expressions.
 
+pub mod canonical;
 pub mod compat;
 pub mod parts;
 pub mod plan;

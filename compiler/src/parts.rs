@@ -229,7 +229,10 @@ impl Parts<'_> {
                 self.body("attempt.", &race.attempt);
                 self.check(&race.check);
                 self.some_expr("score", race.score.as_ref());
-                self.add("select", if race.best { "best" } else { "first" }.to_owned());
+                self.add(
+                    "select",
+                    if race.best { "best" } else { "first" }.to_owned(),
+                );
             }
         }
     }
@@ -414,7 +417,7 @@ impl Parts<'_> {
 
 fn duration_text(duration: Duration) -> String {
     let ms = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-    outpost_stdlib::quantity::duration_text(ms)
+    outpost_stdlib::quantity::format_duration(ms)
 }
 
 fn retry_text(retry: &Retry) -> String {
@@ -422,7 +425,11 @@ fn retry_text(retry: &Retry) -> String {
         "attempts: {}, delay: {}, backoff: {}, jitter: {}",
         retry.attempts,
         duration_text(retry.delay),
-        if retry.exponential { "exponential" } else { "fixed" },
+        if retry.exponential {
+            "exponential"
+        } else {
+            "fixed"
+        },
         if retry.full_jitter { "full" } else { "none" },
     );
     if let Some(cap) = retry.max_delay {

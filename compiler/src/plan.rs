@@ -94,7 +94,10 @@ impl Plan {
 
     /// The tasks that wait for a task, each once, in the order of declaration.
     pub fn dependents(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
-        self.graph.neighbors_slice(id.0).iter().map(|at| TaskId(*at))
+        self.graph
+            .neighbors_slice(id.0)
+            .iter()
+            .map(|at| TaskId(*at))
     }
 
     /// The tasks so that each comes after all that it waits for.

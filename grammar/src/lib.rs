@@ -4,8 +4,16 @@
 //! It does not know which properties a task has, nor what any name means.
 
 pub mod diagnostic;
+pub mod mistakes;
 pub mod source;
 pub mod tree;
 
+mod numbers;
+mod parse;
+mod recover;
+mod shape;
+mod text;
+
 pub use diagnostic::{Code, Diagnostic, Fix, Label, Severity};
+pub use parse::{parse, parse_expr};
 pub use source::{Location, Source, SourceId, SourceMap, Span};

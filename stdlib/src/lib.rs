@@ -1,8 +1,17 @@
 //! Values, types, the built-in functions, and the library written in the language.
 
-pub mod functions;
-pub mod types;
 pub mod value;
 
+pub mod json;
+
+pub mod quantity;
+
+pub mod types;
+
+pub mod functions;
+
+pub mod library;
+
+pub use functions::Lookup;
 pub use types::Type;
 pub use value::{Object, Value};
