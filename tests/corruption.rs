@@ -31,26 +31,74 @@ enum Harm {
 
 /// What is done, and words that the refusal must have.
 const HARMS: [(&str, Harm, &[&str]); 17] = [
-    ("a body is changed", Harm::Sql("UPDATE events SET body = replace(body, 'attempt', 'attempu') WHERE seq = 2"), &["record 2"]),
-    ("a hash is changed", Harm::Sql("UPDATE events SET hash = zeroblob(32) WHERE seq = 3"), &["record 3"]),
-    ("the first row is gone", Harm::Sql("DELETE FROM events WHERE seq = 1"), &["record"]),
-    ("a row in the middle is gone", Harm::Sql("DELETE FROM events WHERE seq = 3"), &["record"]),
-    ("the last row is gone", Harm::Sql("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)"), &[]),
-    ("all rows are gone", Harm::Sql("DELETE FROM events"), &[]),
-    ("a row is added", Harm::Sql("INSERT INTO events SELECT max(seq) + 1, hash, body FROM events"), &["record"]),
     (
-        "two rows are exchanged",
-        Harm::Sql("UPDATE events SET seq = 100 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 100"),
+        "a body is changed",
+        Harm::Sql("UPDATE events SET body = replace(body, 'attempt', 'attempu') WHERE seq = 2"),
         &["record 2"],
     ),
-    ("it is another run's", Harm::Sql("UPDATE meta SET value = 'other' WHERE key = 'run'"), &["other"]),
-    ("it is of a newer version", Harm::Sql("UPDATE meta SET value = '99' WHERE key = 'format'; UPDATE meta SET value = '7.7.7' WHERE key = 'outpostc'"), &["7.7.7", env!("CARGO_PKG_VERSION")]),
+    (
+        "a hash is changed",
+        Harm::Sql("UPDATE events SET hash = zeroblob(32) WHERE seq = 3"),
+        &["record 3"],
+    ),
+    (
+        "the first row is gone",
+        Harm::Sql("DELETE FROM events WHERE seq = 1"),
+        &["record"],
+    ),
+    (
+        "a row in the middle is gone",
+        Harm::Sql("DELETE FROM events WHERE seq = 3"),
+        &["record"],
+    ),
+    (
+        "the last row is gone",
+        Harm::Sql("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)"),
+        &[],
+    ),
+    ("all rows are gone", Harm::Sql("DELETE FROM events"), &[]),
+    (
+        "a row is added",
+        Harm::Sql("INSERT INTO events SELECT max(seq) + 1, hash, body FROM events"),
+        &["record"],
+    ),
+    (
+        "two rows are exchanged",
+        Harm::Sql(
+            "UPDATE events SET seq = 100 WHERE seq = 2; UPDATE events SET seq = 2 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 100",
+        ),
+        &["record 2"],
+    ),
+    (
+        "it is another run's",
+        Harm::Sql("UPDATE meta SET value = 'other' WHERE key = 'run'"),
+        &["other"],
+    ),
+    (
+        "it is of a newer version",
+        Harm::Sql(
+            "UPDATE meta SET value = '99' WHERE key = 'format'; UPDATE meta SET value = '7.7.7' WHERE key = 'outpostc'",
+        ),
+        &["7.7.7", env!("CARGO_PKG_VERSION")],
+    ),
     ("its head is gone", Harm::Sql("DELETE FROM meta"), &[]),
-    ("the rows have another form", Harm::Sql("DROP TABLE events; CREATE TABLE events (seq INTEGER, body TEXT)"), &[]),
-    ("it is no database", Harm::File("journal.db", b"this is no database, only some text"), &[]),
+    (
+        "the rows have another form",
+        Harm::Sql("DROP TABLE events; CREATE TABLE events (seq INTEGER, body TEXT)"),
+        &[],
+    ),
+    (
+        "it is no database",
+        Harm::File("journal.db", b"this is no database, only some text"),
+        &[],
+    ),
     ("it is empty", Harm::File("journal.db", b""), &[]),
     ("it is cut", Harm::Cut("journal.db", 5000), &[]),
-    ("the side file is damaged", Harm::File("seal", b"nonsense\n"), &["side file"]),
+    (
+        "the side file is damaged",
+        Harm::File("seal", b"nonsense\n"),
+        &["side file"],
+    ),
     ("it is gone", Harm::Remove("journal.db"), &[]),
 ];
 
@@ -104,12 +152,20 @@ fn do_harm(harm: &Harm, folder: &Path) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match harm {
         Harm::Sql(statements) => {
-            let database = Connection::open(folder.join("journal.db")).map_err(|error| text(&error))?;
-            database.execute_batch(statements).map_err(|error| text(&error))
+            let database =
+                Connection::open(folder.join("journal.db")).map_err(|error| text(&error))?;
+            database
+                .execute_batch(statements)
+                .map_err(|error| text(&error))
         }
-        Harm::File(name, content) => fs::write(folder.join(name), content).map_err(|error| text(&error)),
+        Harm::File(name, content) => {
+            fs::write(folder.join(name), content).map_err(|error| text(&error))
+        }
         Harm::Cut(name, length) => {
-            let file = fs::File::options().write(true).open(folder.join(name)).map_err(|error| text(&error))?;
+            let file = fs::File::options()
+                .write(true)
+                .open(folder.join(name))
+                .map_err(|error| text(&error))?;
             file.set_len(*length).map_err(|error| text(&error))
         }
         Harm::Remove(name) => fs::remove_file(folder.join(name)).map_err(|error| text(&error)),
@@ -119,12 +175,21 @@ fn do_harm(harm: &Harm, folder: &Path) -> Result<(), String> {
 /// The journal's own files; what SQLite makes for the time of reading, and the lock, are not its content.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let names = ["journal.db", "seal"].map(|name| folder.join(name));
-    names.into_iter().filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect()
+    names
+        .into_iter()
+        .filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes)))
+        .collect()
 }
 
-fn difference(before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
+fn difference(
+    before: &BTreeMap<PathBuf, Vec<u8>>,
+    after: &BTreeMap<PathBuf, Vec<u8>>,
+) -> Vec<PathBuf> {
     let all = before.keys().chain(after.keys());
-    let mut changed: Vec<PathBuf> = all.filter(|path| before.get(*path) != after.get(*path)).cloned().collect();
+    let mut changed: Vec<PathBuf> = all
+        .filter(|path| before.get(*path) != after.get(*path))
+        .cloned()
+        .collect();
     changed.dedup();
     changed
 }

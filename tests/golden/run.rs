@@ -78,7 +78,10 @@ pub fn test(folder: &Path) -> Result<(), Failed> {
     };
     let case = engine::Case::compile(folder, script)?;
     let whole = case.start(None);
-    let record = whole.ended.as_ref().map_err(|fault| format!("the run broke off: {fault}"))?;
+    let record = whole
+        .ended
+        .as_ref()
+        .map_err(|fault| format!("the run broke off: {fault}"))?;
 
     compare(folder, "output", &shown(&whole, record));
     let wrong = differences(&expect, &whole, record);
@@ -129,8 +132,16 @@ fn differences(expect: &Expect, whole: &Session, record: &RunRecord) -> Vec<Stri
             wrong.push(format!("{what}: expected {wanted}, is {is}"));
         }
     };
-    same("exit", expect.exit.map(Json::from), exit_code(record).into());
-    same("status", expect.status.clone().map(Json::from), record.status.name().into());
+    same(
+        "exit",
+        expect.exit.map(Json::from),
+        exit_code(record).into(),
+    );
+    same(
+        "status",
+        expect.status.clone().map(Json::from),
+        record.status.name().into(),
+    );
     let code = record.code.map(FaultCode::name);
     same("code", expect.code.clone(), code.into());
     let output = serde_json::to_value(&record.output).unwrap_or_default();
@@ -141,24 +152,51 @@ fn differences(expect: &Expect, whole: &Session, record: &RunRecord) -> Vec<Stri
     }
     for (key, attempts) in &expect.attempts {
         let is = record.task(key).map(|task| task.attempts);
-        same(&format!("attempts of {key}"), Some((*attempts).into()), is.into());
+        same(
+            &format!("attempts of {key}"),
+            Some((*attempts).into()),
+            is.into(),
+        );
     }
     for (key, rounds) in &expect.rounds {
         let is = record.task(key).map(|task| task.rounds.len());
-        same(&format!("rounds of {key}"), Some((*rounds).into()), is.into());
+        same(
+            &format!("rounds of {key}"),
+            Some((*rounds).into()),
+            is.into(),
+        );
     }
     for (kind, count) in &expect.events {
-        let is = whole.events.iter().filter(|event| event.kind == *kind).count();
-        same(&format!("events `{kind}`"), Some((*count).into()), is.into());
+        let is = whole
+            .events
+            .iter()
+            .filter(|event| event.kind == *kind)
+            .count();
+        same(
+            &format!("events `{kind}`"),
+            Some((*count).into()),
+            is.into(),
+        );
     }
-    same("ms", expect.took_ms.map(Json::from), (whole.took.as_millis() as u64).into());
+    same(
+        "ms",
+        expect.took_ms.map(Json::from),
+        (whole.took.as_millis() as u64).into(),
+    );
     let in_loops = whole.calls.iter().filter(|call| call.round > 0);
     let keys: BTreeSet<&str> = in_loops.map(|call| call.idempotency_key.as_str()).collect();
-    same("idempotency keys", expect.idempotency_keys.map(Json::from), keys.len().into());
+    same(
+        "idempotency keys",
+        expect.idempotency_keys.map(Json::from),
+        keys.len().into(),
+    );
     let trace: Vec<String> = whole.calls.iter().map(|call| call.named()).collect();
     same("trace", expect.trace.clone().map(Json::from), trace.into());
     if expect.at_most.is_some_and(|most| whole.most_at_once > most) {
-        wrong.push(format!("{} actions were in flight at one time", whole.most_at_once));
+        wrong.push(format!(
+            "{} actions were in flight at one time",
+            whole.most_at_once
+        ));
     }
     wrong
 }

@@ -91,7 +91,9 @@ impl Script {
             format!("{task}/{phase}"),
             task.to_string(),
         ];
-        let answers = addresses.iter().find_map(|address| self.answers.get(address));
+        let answers = addresses
+            .iter()
+            .find_map(|address| self.answers.get(address));
         let index = match request.round {
             0 => failures,
             round => round as usize - 1,
@@ -119,11 +121,14 @@ impl Answer {
             told.retry_after_ms = fault.retry_after_ms;
             return Outcome::Failed(Box::new(told));
         }
-        let process = |message: String| Outcome::Failed(Box::new(Fault::new(FaultCode::Process, message)));
+        let process =
+            |message: String| Outcome::Failed(Box::new(Fault::new(FaultCode::Process, message)));
         let status = self.status;
         match (self.signal, &request.command.accepts) {
             (Some(signal), _) => process(format!("killed by signal {signal}")),
-            (None, _) if request.in_check && matches!(status, 126 | 127) => process("it cannot be run".to_owned()),
+            (None, _) if request.in_check && matches!(status, 126 | 127) => {
+                process("it cannot be run".to_owned())
+            }
             (None, Accepts::Only(accepted)) if status != 0 && !accepted.contains(&status) => {
                 process(format!("exit status {status}"))
             }

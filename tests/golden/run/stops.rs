@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn everywhere(case: &Case, whole: &Session) -> Result<(), Failed> {
     let mut known = vec![false; case.script.stops.len()];
     for stop in 0..whole.writes {
-        stopped_before(case, whole, stop, &mut known).map_err(|why| format!("stopped before write {}: {why}", stop + 1))?;
+        stopped_before(case, whole, stop, &mut known)
+            .map_err(|why| format!("stopped before write {}: {why}", stop + 1))?;
     }
     match known.iter().position(|seen| !seen) {
         None => Ok(()),
@@ -24,7 +25,12 @@ pub fn everywhere(case: &Case, whole: &Session) -> Result<(), Failed> {
     }
 }
 
-fn stopped_before(case: &Case, whole: &Session, writes: usize, known: &mut [bool]) -> Result<(), String> {
+fn stopped_before(
+    case: &Case,
+    whole: &Session,
+    writes: usize,
+    known: &mut [bool],
+) -> Result<(), String> {
     let first = case.start(Some(writes));
     if let Ok(record) = &first.ended {
         return Err(format!("it was not stopped, but {:?}", record.status));
@@ -45,15 +51,27 @@ fn stopped_before(case: &Case, whole: &Session, writes: usize, known: &mut [bool
         false => unpermitted,
         true => {
             if let Ok(record) = &unpermitted.ended {
-                return Err(format!("resumed without permission, and {:?}: {stand:?}", record.status));
+                return Err(format!(
+                    "resumed without permission, and {:?}: {stand:?}",
+                    record.status
+                ));
             }
-            if !unpermitted.refused || !unpermitted.calls.is_empty() || unpermitted.rows != first.rows {
-                return Err(format!("not merely refused without permission: {:?}", unpermitted.calls));
+            if !unpermitted.refused
+                || !unpermitted.calls.is_empty()
+                || unpermitted.rows != first.rows
+            {
+                return Err(format!(
+                    "not merely refused without permission: {:?}",
+                    unpermitted.calls
+                ));
             }
             case.resume(&first, true)
         }
     };
-    let record = second.ended.as_ref().map_err(|why| format!("not resumed: {why} ({stand:?})"))?;
+    let record = second
+        .ended
+        .as_ref()
+        .map_err(|why| format!("not resumed: {why} ({stand:?})"))?;
     same_end(whole, record)?;
     same_calls(whole, &first, &second, &stand)?;
     same_attempts(whole, record, &stand)?;
@@ -85,7 +103,9 @@ impl Stand {
 
     fn apply(&mut self, kind: &EventKind<String>) {
         match kind {
-            EventKind::Admitted { task, round, phase, .. } => {
+            EventKind::Admitted {
+                task, round, phase, ..
+            } => {
                 self.live.insert(task.clone(), (*round, *phase));
                 self.retrying.remove(task);
                 self.admitted.insert(task.clone());
@@ -97,7 +117,9 @@ impl Stand {
             EventKind::Candidate { task, round, .. } => {
                 self.live.insert(task.clone(), (*round, Phase::Check));
             }
-            EventKind::Verdict { task, .. } | EventKind::Evaluated { task, .. } | EventKind::QuotaPaused { task, .. } => {
+            EventKind::Verdict { task, .. }
+            | EventKind::Evaluated { task, .. }
+            | EventKind::QuotaPaused { task, .. } => {
                 self.live.remove(task);
             }
             EventKind::RetryScheduled { task, .. } => {
@@ -105,10 +127,17 @@ impl Stand {
                 self.forget(task);
                 self.retrying.insert(task.clone());
             }
-            EventKind::Settled { task, status, error, .. } => {
+            EventKind::Settled {
+                task,
+                status,
+                error,
+                ..
+            } => {
                 self.live.remove(task);
                 self.retrying.remove(task);
-                let exhausted = error.as_ref().is_some_and(|error| error.name.as_deref() == Some("LoopTaskExhausted"));
+                let exhausted = error
+                    .as_ref()
+                    .is_some_and(|error| error.name.as_deref() == Some("LoopTaskExhausted"));
                 let ended_badly = matches!(status, Status::Failed | Status::Cancelled);
                 if ended_badly && !exhausted && self.admitted.contains(task) {
                     self.failed.insert(task.clone());
@@ -141,7 +170,8 @@ impl Stand {
     fn may_repeat(&self, call: &Call) -> bool {
         let step = (call.task.clone(), call.round, call.phase, call.step.clone());
         let phase_is_live = self.live.get(&call.task) == Some(&(call.round, call.phase));
-        let task_runs_again = self.failed.contains(&call.task) || self.retrying.contains(&call.task);
+        let task_runs_again =
+            self.failed.contains(&call.task) || self.retrying.contains(&call.task);
         (phase_is_live || task_runs_again) && !self.done.contains(&step)
     }
 }
@@ -151,16 +181,34 @@ fn same_end(whole: &Session, record: &RunRecord) -> Result<(), String> {
         return Err("the undisturbed run has no end".to_owned());
     };
     let end = |record: &RunRecord| {
-        let tasks: Vec<_> = record.tasks.iter().map(|task| (task.key.clone(), task.status.name(), task.value.clone())).collect();
-        format!("{} {:?} {:?} {tasks:?}", record.status.name(), record.code, record.output)
+        let tasks: Vec<_> = record
+            .tasks
+            .iter()
+            .map(|task| (task.key.clone(), task.status.name(), task.value.clone()))
+            .collect();
+        format!(
+            "{} {:?} {:?} {tasks:?}",
+            record.status.name(),
+            record.code,
+            record.output
+        )
     };
     match end(wanted) == end(record) {
         true => Ok(()),
-        false => Err(format!("another end:\n  {}\nthan\n  {}", end(record), end(wanted))),
+        false => Err(format!(
+            "another end:\n  {}\nthan\n  {}",
+            end(record),
+            end(wanted)
+        )),
     }
 }
 
-fn same_calls(whole: &Session, first: &Session, second: &Session, stand: &Stand) -> Result<(), String> {
+fn same_calls(
+    whole: &Session,
+    first: &Session,
+    second: &Session,
+    stand: &Stand,
+) -> Result<(), String> {
     let mut balance: BTreeMap<String, (i64, bool)> = BTreeMap::new();
     for call in &whole.calls {
         balance.entry(call.address()).or_default().0 -= 1;
@@ -170,10 +218,14 @@ fn same_calls(whole: &Session, first: &Session, second: &Session, stand: &Stand)
         entry.0 += 1;
         entry.1 |= stand.may_repeat(call);
     }
-    let wrong = balance.iter().find(|(_, (extra, may_repeat))| !(0..=i64::from(*may_repeat)).contains(extra));
+    let wrong = balance
+        .iter()
+        .find(|(_, (extra, may_repeat))| !(0..=i64::from(*may_repeat)).contains(extra));
     match wrong {
         None => Ok(()),
-        Some((address, (extra, _))) => Err(format!("{address} was called {extra:+} times: {stand:?}")),
+        Some((address, (extra, _))) => {
+            Err(format!("{address} was called {extra:+} times: {stand:?}"))
+        }
     }
 }
 
@@ -183,7 +235,9 @@ fn same_attempts(whole: &Session, record: &RunRecord, stand: &Stand) -> Result<(
     };
     for (before, after) in wanted.tasks.iter().zip(&record.tasks) {
         let key = &before.key;
-        let again = stand.live.contains_key(key) || stand.failed.contains(key) || stand.retrying.contains(key);
+        let again = stand.live.contains_key(key)
+            || stand.failed.contains(key)
+            || stand.retrying.contains(key);
         let more = i64::from(after.attempts) - i64::from(before.attempts);
         if !(0..=i64::from(again)).contains(&more) {
             return Err(format!("{key} has {more:+} attempts: {stand:?}"));
@@ -193,13 +247,25 @@ fn same_attempts(whole: &Session, record: &RunRecord, stand: &Stand) -> Result<(
 }
 
 /// Where the calls for this stop are known, they must be those.
-fn known_trace(case: &Case, first: &Session, second: &Session, known: &mut [bool]) -> Result<(), String> {
+fn known_trace(
+    case: &Case,
+    first: &Session,
+    second: &Session,
+    known: &mut [bool],
+) -> Result<(), String> {
     let Some(last) = first.calls.last() else {
         return Ok(());
     };
     let stops = case.script.stops.iter().zip(known);
-    for (stop, seen) in stops.filter(|(stop, _)| stop.action == last.short_address() && stop.round == last.round) {
-        let trace: Vec<String> = first.calls.iter().chain(&second.calls).map(Call::named).collect();
+    for (stop, seen) in
+        stops.filter(|(stop, _)| stop.action == last.short_address() && stop.round == last.round)
+    {
+        let trace: Vec<String> = first
+            .calls
+            .iter()
+            .chain(&second.calls)
+            .map(Call::named)
+            .collect();
         if trace == stop.trace {
             *seen = true;
         } else if Stand::of(&first.kinds()).may_repeat(last) {
