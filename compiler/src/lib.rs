@@ -5,3 +5,5 @@ pub mod compat;
 pub mod parts;
 pub mod plan;
 pub mod program;
+
+pub mod eval;
