@@ -2,8 +2,7 @@
 
 pub mod canonical;
 pub mod compat;
+pub mod eval;
 pub mod parts;
 pub mod plan;
 pub mod program;
-
-pub mod eval;

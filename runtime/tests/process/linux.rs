@@ -528,13 +528,12 @@ fn a_killed_supervisor_is_replaced() {
         let again = || run(&supervisor, shell("exit 5"), never.clone(), |_, _| {});
         assert_eq!(again().await.unwrap().ended, Ended::Exited(5));
         let id = Pid::from_raw(supervisor.id().unwrap().cast_signed());
-        for process in children(id).into_iter().chain([id]) {
-            kill(process, Signal::SIGKILL).unwrap();
+        let killed: Vec<Pid> = children(id).into_iter().chain([id]).collect();
+        for process in &killed {
+            kill(*process, Signal::SIGKILL).unwrap();
         }
-        // The kernel closes the sockets of both before it tells of their end.
-        while fs::read_to_string(format!("/proc/{id}/stat"))
-            .is_ok_and(|stat| !stat.contains(") Z "))
-        {
+        // What is handed to a process in the moment of its death is lost, and reported so.
+        while killed.iter().any(|process| is_alive(*process)) {
             tokio::task::yield_now().await;
         }
         assert_eq!(again().await.unwrap().ended, Ended::Exited(5));
@@ -760,6 +759,11 @@ fn children(process: Pid) -> Vec<Pid> {
     list.split_whitespace()
         .map(|child| Pid::from_raw(child.parse().unwrap()))
         .collect()
+}
+
+/// Tells whether a process runs, or could.
+fn is_alive(process: Pid) -> bool {
+    fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 /// A named pipe, shown as its path. Two more beside it are for the scripts' own use.
