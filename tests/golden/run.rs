@@ -14,6 +14,7 @@ mod stops;
 use crate::{compare, entries};
 use engine::Session;
 use libtest_mimic::Failed;
+use outpost_runtime::event::Status;
 use outpost_runtime::fault::FaultCode;
 use outpost_runtime::record::{RunRecord, RunStatus};
 use script::Script;
@@ -98,7 +99,7 @@ fn shown(whole: &Session, record: &RunRecord) -> String {
         text.push_str(&serde_json::to_string(event).expect("an event is JSON"));
         text.push('\n');
     }
-    if record.status == RunStatus::Done {
+    if record.status == RunStatus::Ended(Status::Done) {
         let output = serde_json::to_string(&record.output).expect("a value is JSON");
         text.push_str(&format!("--- stdout\n{output}\n"));
     }
@@ -111,15 +112,17 @@ fn shown(whole: &Session, record: &RunRecord) -> String {
 
 /// The exit code of a run that has ended (SEMANTICS R7).
 fn exit_code(record: &RunRecord) -> u8 {
-    match (record.status, record.code) {
-        (RunStatus::Done, _) => 0,
-        (RunStatus::Failed, Some(FaultCode::Limit | FaultCode::UsageUnavailable)) => 6,
-        (RunStatus::Failed, Some(FaultCode::Exhausted)) => 7,
-        (RunStatus::Failed, _) => 1,
-        (RunStatus::Rejected, _) => 4,
-        (RunStatus::Paused | RunStatus::WaitingInput, _) => 3,
-        (RunStatus::Cancelled, _) => 130,
-        (RunStatus::Running | RunStatus::Interrupted, _) => 70,
+    let RunStatus::Ended(status) = record.status else {
+        return 70;
+    };
+    match (status, record.code) {
+        (Status::Done, _) => 0,
+        (Status::Failed, Some(FaultCode::Limit | FaultCode::UsageUnavailable)) => 6,
+        (Status::Failed, Some(FaultCode::Exhausted)) => 7,
+        (Status::Failed | Status::Skipped, _) => 1,
+        (Status::Rejected, _) => 4,
+        (Status::Paused | Status::WaitingInput, _) => 3,
+        (Status::Cancelled, _) => 130,
     }
 }
 

@@ -143,7 +143,7 @@ impl Answer {
             ("stderr", Value::text(self.stderr.as_str())),
             ("truncated", Value::Bool(false)),
         ];
-        Value::object(fields.map(|(name, value)| (name.into(), value)))
+        Value::object(fields)
     }
 }
 

@@ -88,7 +88,7 @@ struct Stand {
     /// Tasks that ended badly after an attempt, and may be run again.
     failed: BTreeSet<String>,
     /// Steps that are done, with task, round and phase: never to be called again.
-    done: BTreeSet<(String, u64, Phase, String)>,
+    done: BTreeSet<(String, u64, &'static str, String)>,
     admitted: BTreeSet<String>,
 }
 
@@ -112,7 +112,8 @@ impl Stand {
             }
             EventKind::StepDone { task, step, .. } => {
                 let (round, phase) = self.live.get(task).copied().unwrap_or_default();
-                self.done.insert((task.clone(), round, phase, step.clone()));
+                self.done
+                    .insert((task.clone(), round, phase.name(), step.clone()));
             }
             EventKind::Candidate { task, round, .. } => {
                 self.live.insert(task.clone(), (*round, Phase::Check));
@@ -168,7 +169,12 @@ impl Stand {
 
     /// Whether an action may be called once more.
     fn may_repeat(&self, call: &Call) -> bool {
-        let step = (call.task.clone(), call.round, call.phase, call.step.clone());
+        let step = (
+            call.task.clone(),
+            call.round,
+            call.phase.name(),
+            call.step.clone(),
+        );
         let phase_is_live = self.live.get(&call.task) == Some(&(call.round, call.phase));
         let task_runs_again =
             self.failed.contains(&call.task) || self.retrying.contains(&call.task);
