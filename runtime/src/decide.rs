@@ -36,7 +36,7 @@ impl Run {
             return Some(kind);
         }
         match self.halt {
-            None => self.admission(self.ready.first()).or_else(|| self.end()),
+            None => self.admission(self.ready.first()).or_else(|| self.finish()),
             Some(Halt::Failing) if self.awaited && !self.sweeping => self
                 .admission(self.cleanup.first())
                 .or_else(|| self.halted()),
@@ -418,11 +418,11 @@ impl Run {
         }
         match self.tasks.get(self.sweep) {
             Some(_) => Some(self.cancelled(TaskId(self.sweep as u32))),
-            None => self.end(),
+            None => self.finish(),
         }
     }
 
-    fn end(&self) -> Option<Kind> {
+    fn finish(&self) -> Option<Kind> {
         let waits = self.active > 0 || self.backoff > 0 || !self.quota_timers.is_empty();
         if waits || (self.halt.is_none() && !self.ready.is_empty()) {
             return None;

@@ -40,7 +40,12 @@ pub struct Host {
     pub interrupts: UnboundedReceiver<Interrupt>,
     /// Told in one line what a person should know: a clock that went back, an observer that failed.
     pub notes: Box<dyn FnMut(&str)>,
+    /// Stands between the run and its journal, for hosts that also send rows elsewhere, and for tests.
+    pub wrap_journal: Option<WrapJournal>,
 }
+
+/// Puts something around a journal.
+pub type WrapJournal = Box<dyn FnOnce(Box<dyn Journal>) -> Box<dyn Journal>>;
 
 /// Watches a run. Whatever it does, the outcome of the run is the same.
 pub trait Observer {
@@ -133,6 +138,7 @@ impl Driver {
             match self.turn() {
                 Ok(more) => {
                     if self.run.finished().is_some() && self.in_flight.is_empty() {
+                        self.host.executor.close().await;
                         return Ok(self.record);
                     }
                     if !self.receive(more).await {
@@ -141,6 +147,7 @@ impl Driver {
                 }
                 Err(fault) => {
                     self.abandon().await;
+                    self.host.executor.close().await;
                     return Err(DriveFault::Journal(fault));
                 }
             }
@@ -332,6 +339,7 @@ impl Driver {
             command,
             environment: environment.into_iter().collect(),
             folder: self.places.folder.clone(),
+            plan: run.plan().clone(),
             logs,
         })
     }

@@ -4,14 +4,17 @@
 
 use crate::event::{Phase, Usage};
 use crate::fault::Fault;
+use outpost_compiler::plan::Plan;
 use outpost_compiler::program::Accepts;
 use outpost_stdlib::{Type, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
+pub mod local;
 pub mod scripted;
 
 /// An action in flight: unique in this process.
@@ -45,6 +48,8 @@ pub struct ActionRequest {
     pub environment: Vec<(String, String)>,
     /// The folder in which it runs, before `directory`.
     pub folder: PathBuf,
+    /// The types that `returns` may name.
+    pub plan: Arc<Plan>,
     /// Where its streams are kept: a path without `.out` and `.err`. Nothing in ephemeral runs.
     pub logs: Option<PathBuf>,
 }
@@ -146,6 +151,10 @@ pub trait Executor {
     fn start(&mut self, request: ActionRequest, outcomes: &Outcomes);
     /// Stops an action that is in flight; its outcome still comes.
     fn stop(&mut self, id: ActionId, how: StopHow);
+    /// Lets go of what it holds; nothing is in flight any more.
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// The environment of the machine, as the host gives it.

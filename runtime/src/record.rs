@@ -224,7 +224,7 @@ impl RunRecord {
     }
 
     /// Takes over how the tasks are declared; what is known of a task is kept under its key.
-    fn declare(&mut self, heads: &[TaskHead]) {
+    pub(crate) fn declare(&mut self, heads: &[TaskHead]) {
         let mut known: HashMap<String, TaskRecord> = std::mem::take(&mut self.tasks)
             .into_iter()
             .map(|task| (task.key.clone(), task))

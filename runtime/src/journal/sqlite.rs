@@ -10,6 +10,7 @@ use crate::journal::{Batch, Journal, JournalFault, encode};
 use crate::walk::hex;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::time::Duration;
@@ -202,8 +203,13 @@ fn decode<'a>(
 ) -> Result<Event<&'a str>, JournalFault> {
     let text = std::str::from_utf8(body)
         .map_err(|_| JournalFault::damaged(seq, "is not text"))?;
-    let body: Body<&str> = serde_json::from_str(text)
-        .map_err(|error| JournalFault::damaged(seq, format!("cannot be understood: {error}")))?;
+    let unreadable =
+        |error| JournalFault::damaged(seq, format!("cannot be understood: {error}"));
+    let mut reader = serde_json::Deserializer::from_str(text);
+    // Values have a limit of their own, which is higher; nothing else here nests.
+    reader.disable_recursion_limit();
+    let body: Body<&str> = Deserialize::deserialize(&mut reader).map_err(unreadable)?;
+    reader.end().map_err(unreadable)?;
     let mut kind: EventKind<&str> = body.event;
     if let Some(payload) = kind.payload_mut() {
         values.put_back(seq, payload)?;

@@ -34,15 +34,21 @@ impl ValueStore {
         if at_most(value, MAX_INLINE_BYTES / 8).is_some() {
             return Ok(());
         }
-        let text = value.to_json();
+        if let Some(digest) = self.store(&value.to_json())? {
+            *payload = Payload::Sha256(digest);
+        }
+        Ok(())
+    }
+
+    /// Stores a text that is too large for a row, and gives its digest.
+    pub fn store(&self, text: &str) -> Result<Option<String>, JournalFault> {
         if text.len() <= MAX_INLINE_BYTES {
-            return Ok(());
+            return Ok(None);
         }
         let digest = hex(&Sha256::digest(text.as_bytes()));
         self.write(&digest, text.as_bytes())
             .map_err(|error| JournalFault::Io(format!("a value could not be written: {error}")))?;
-        *payload = Payload::Sha256(digest);
-        Ok(())
+        Ok(Some(digest))
     }
 
     /// Puts a large value back.
@@ -50,25 +56,34 @@ impl ValueStore {
         let Payload::Sha256(digest) = payload else {
             return Ok(());
         };
-        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_digest {
-            return Err(JournalFault::damaged(record, "names no value"));
-        }
-        let path = self.folder.join(&*digest);
-        let bytes = fs::read(&path).map_err(|error| {
-            let message = format!("names a value that cannot be read, `{digest}`: {error}");
-            JournalFault::damaged(record, message)
-        })?;
-        if hex(&Sha256::digest(&bytes)) != *digest {
-            let message = format!("names a value that was changed, `{digest}`");
-            return Err(JournalFault::damaged(record, message));
-        }
-        let value = serde_json::from_slice(&bytes).map_err(|_| {
-            let message = format!("names a value that is no JSON, `{digest}`");
+        let text = self.load(record, digest)?;
+        let value = Value::from_json(&text).map_err(|message| {
+            let message = format!("names a value that cannot be read, `{digest}`: {message}");
             JournalFault::damaged(record, message)
         })?;
         *payload = Payload::Json(value);
         Ok(())
+    }
+
+    /// The text of a digest that a row names.
+    pub fn load(&self, record: u64, digest: &str) -> Result<String, JournalFault> {
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_digest {
+            return Err(JournalFault::damaged(record, "names no value"));
+        }
+        let path = self.folder.join(digest);
+        let bytes = fs::read(&path).map_err(|error| {
+            let message = format!("names a value that cannot be read, `{digest}`: {error}");
+            JournalFault::damaged(record, message)
+        })?;
+        if hex(&Sha256::digest(&bytes)) != digest {
+            let message = format!("names a value that was changed, `{digest}`");
+            return Err(JournalFault::damaged(record, message));
+        }
+        String::from_utf8(bytes).map_err(|_| {
+            let message = format!("names a value that is no text, `{digest}`");
+            JournalFault::damaged(record, message)
+        })
     }
 
     fn write(&self, digest: &str, bytes: &[u8]) -> std::io::Result<()> {
