@@ -116,10 +116,10 @@ fn a_harmed_journal_is_refused_and_left_as_it_is() {
 /// A project with a run `stops` that has failed in its second task.
 fn stopped() -> (Project, PathBuf) {
     let project = Project::new(&[("stops.outpost", WORKFLOW)]);
-    let end = project.call(&["run", "stops.outpost", "--run-id", "stops"]);
+    let end = project.call(&["run", "stops.outpost", "--run-id", &project.run]);
     assert_eq!(end.code, Some(1), "{end}");
     project.write("go", "");
-    let folder = project.path(".outpost/runs/stops");
+    let folder = project.path(".outpost/runs").join(&project.run);
     (project, folder)
 }
 
@@ -127,11 +127,11 @@ fn refused(harm: &Harm, words: &[&str]) -> Result<(), String> {
     let (project, folder) = stopped();
     do_harm(harm, &folder)?;
     let before = contents(&folder);
-    let verify = project.call(&["runs", "verify", "stops"]);
+    let verify = project.call(&["runs", "verify", &project.run]);
     if verify.code == Some(0) {
         return Err(format!("`runs verify` finds nothing: {verify}"));
     }
-    let end = project.call(&["resume", "stops", "--retry-incomplete"]);
+    let end = project.call(&["resume", &project.run, "--retry-incomplete"]);
     if end.code != Some(5) {
         return Err(format!("it is not refused: {end}"));
     }
@@ -198,10 +198,10 @@ fn difference(
 fn without_its_side_file_a_clean_journal_is_accepted_and_that_is_said() {
     let (project, folder) = stopped();
     fs::remove_file(folder.join("seal")).expect("a run has a side file");
-    let plan = project.call(&["resume", "stops", "--retry-incomplete", "--plan"]);
+    let plan = project.call(&["resume", &project.run, "--retry-incomplete", "--plan"]);
     let said = format!("{}{}", plan.stdout, plan.stderr);
     assert!(said.contains("side file"), "{plan}");
-    let end = project.call(&["resume", "stops", "--retry-incomplete"]);
+    let end = project.call(&["resume", &project.run, "--retry-incomplete"]);
     assert_eq!(end.code, Some(0), "{end}");
     assert_eq!(project.lines("log"), ["first", "second", "second"]);
 }

@@ -12,7 +12,7 @@ mod check;
 mod run;
 
 use insta::Settings;
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,4 +54,17 @@ fn compare(folder: &Path, name: &str, text: &str) {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
+    fs::create_dir_all(to)?;
+    for entry in entries(from) {
+        let target = to.join(entry.file_name().unwrap_or_default());
+        match entry.is_dir() {
+            true => copy(&entry, &target)?,
+            false => drop(fs::copy(&entry, target)?),
+        }
+    }
+    Ok(())
 }

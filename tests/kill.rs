@@ -30,7 +30,7 @@ const STEP: &str = "echo \"start $1\" >>log\nsh -c 'read line </dev/null || true
 fn killed_at_a_hundred_moments_a_run_ends_as_if_it_had_not_been() {
     let undisturbed = Project::new(&[("steps.outpost", STEPS), ("step.sh", STEP)]);
     let start = Instant::now();
-    let expected = undisturbed.call(&["run", "steps.outpost", "--run-id", "steps"]);
+    let expected = undisturbed.call(&["run", "steps.outpost"]);
     let length = start.elapsed();
     assert_eq!(expected.code, Some(0), "{expected}");
 
@@ -67,7 +67,7 @@ fn kill_and_resume(random: &mut Random, length: Duration, expected: &str) -> usi
         let most = all.values().max().copied().unwrap_or(0);
         assert!(most <= killed + 1, "{killed} kills, but {all:?}");
         assert_eq!(
-            processes_of("steps"),
+            processes_of(&project.run),
             [0; 0],
             "processes outlived their run"
         );
@@ -77,10 +77,13 @@ fn kill_and_resume(random: &mut Random, length: Duration, expected: &str) -> usi
 
 /// A new run, or the one that is there if its start was durable.
 fn begin_or_resume(project: &Project) -> Child {
-    let known = project.call(&["status", "steps", "--format", "json"]).code == Some(0);
+    let known = project
+        .call(&["status", &project.run, "--format", "json"])
+        .code
+        == Some(0);
     let arguments: &[&str] = match known {
-        true => &["resume", "steps", "--retry-incomplete"],
-        false => &["run", "steps.outpost", "--run-id", "steps"],
+        true => &["resume", &project.run, "--retry-incomplete"],
+        false => &["run", "steps.outpost", "--run-id", &project.run],
     };
     let mut command = project.command(arguments);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -89,7 +92,7 @@ fn begin_or_resume(project: &Project) -> Child {
 
 /// What the journal holds as done: names as `step.sh` was given them.
 fn finished_steps(project: &Project) -> Vec<String> {
-    let status = project.call(&["status", "steps", "--format", "json"]);
+    let status = project.call(&["status", &project.run, "--format", "json"]);
     let Ok(status) = serde_json::from_str::<Value>(&status.stdout) else {
         return Vec::new();
     };
@@ -179,10 +182,10 @@ fn fix_until_green_goes_on_where_it_was_killed() {
     for after in (1..events).step_by(3) {
         let project = example();
         kill_after_events(&project, after);
-        let status = project.json(&["status", "fix", "--format", "json"]);
+        let status = project.json(&["status", &project.run, "--format", "json"]);
         let before = project.lines("work/calls.log");
         let head = git(&project, &["rev-parse", "--short", "HEAD"]);
-        let end = project.call(&["resume", "fix", "--retry-incomplete"]);
+        let end = project.call(&["resume", &project.run, "--retry-incomplete"]);
         assert_eq!(end.code, Some(0), "killed after {after} events: {end}");
         let output: Value = serde_json::from_str(&end.stdout).expect("the output is JSON");
         assert_eq!(output["rounds"], 2, "killed after {after} events: {output}");
@@ -215,7 +218,11 @@ fn fix_until_green_goes_on_where_it_was_killed() {
             );
             assert_eq!(kept.code, Some(0), "the work of before the kill is gone");
         }
-        assert_eq!(processes_of("fix"), [0; 0], "processes outlived their run");
+        assert_eq!(
+            processes_of(&project.run),
+            [0; 0],
+            "processes outlived their run"
+        );
     }
 }
 
@@ -241,7 +248,14 @@ fn example() -> Project {
 
 /// Starts the example and kills the runner when it has shown so many events.
 fn kill_after_events(project: &Project, count: usize) {
-    let mut command = project.command(&["run", "fix.outpost", "--run-id", "fix", "--events", "-"]);
+    let mut command = project.command(&[
+        "run",
+        "fix.outpost",
+        "--run-id",
+        &project.run,
+        "--events",
+        "-",
+    ]);
     let mut runner = command
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -281,10 +295,10 @@ workflow stubborn {
 fn a_timeout_leaves_no_process_that_ignores_term() {
     let project = stubborn("timeout: 500ms");
     let alive = watch(&project.path("alive"));
-    let end = project.call(&["run", "stubborn.outpost", "--run-id", "stubborn"]);
+    let end = project.call(&["run", "stubborn.outpost", "--run-id", &project.run]);
     assert_eq!(end.code, Some(1), "{end}");
     assert_eq!(
-        processes_of("stubborn"),
+        processes_of(&project.run),
         [0; 0],
         "processes outlived their run"
     );
@@ -296,7 +310,7 @@ fn a_timeout_leaves_no_process_that_ignores_term() {
 fn a_killed_runner_leaves_no_process_that_ignores_term() {
     let project = stubborn("timeout: 1h");
     let alive = watch(&project.path("alive"));
-    let mut command = project.command(&["run", "stubborn.outpost", "--run-id", "stubborn"]);
+    let mut command = project.command(&["run", "stubborn.outpost", "--run-id", &project.run]);
     let mut runner = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -333,7 +347,7 @@ workflow two {
     )]);
     fifo::make(&project.path("never"));
     let alive = watch(&project.path("alive"));
-    let mut command = project.command(&["run", "two.outpost", "--run-id", "two"]);
+    let mut command = project.command(&["run", "two.outpost", "--run-id", &project.run]);
     let mut runner = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -344,7 +358,7 @@ workflow two {
     runner.wait().expect("it is ours");
     project.write("go", "");
 
-    let refused = project.call(&["resume", "two"]);
+    let refused = project.call(&["resume", &project.run]);
     assert_eq!(refused.code, Some(5), "{refused}");
     assert_eq!(
         project.lines("log"),
@@ -352,7 +366,7 @@ workflow two {
         "nothing may run without permission"
     );
 
-    let end = project.call(&["resume", "two", "--retry-incomplete"]);
+    let end = project.call(&["resume", &project.run, "--retry-incomplete"]);
     assert_eq!((end.code, end.stdout.trim()), (Some(0), "2"), "{end}");
     assert_eq!(project.lines("log"), ["first", "second-1", "second-2"]);
     assert_eq!(alive.recv_timeout(GRACE), Ok(Seen::Gone));

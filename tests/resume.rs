@@ -28,7 +28,7 @@ workflow stops {
 /// A project with a run `stops` that has failed in its second task.
 fn stopped() -> Project {
     let project = Project::new(&[("stops.outpost", STOPS)]);
-    let end = project.call(&["run", "stops.outpost", "--run-id", "stops"]);
+    let end = project.call(&["run", "stops.outpost", "--run-id", &project.run]);
     assert_eq!(end.code, Some(1), "{end}");
     assert_eq!(project.lines("log"), ["first", "second"]);
     project
@@ -38,7 +38,7 @@ fn stopped() -> Project {
 fn what_is_done_is_not_done_again() {
     let project = stopped();
     project.write("go", "");
-    let end = project.call(&["resume", "stops"]);
+    let end = project.call(&["resume", &project.run]);
     assert_eq!(end.code, Some(5), "{end}");
     assert_eq!(
         project.lines("log"),
@@ -54,7 +54,7 @@ fn what_is_done_is_not_done_again() {
     );
     assert_eq!(project.lines("log"), ["first", "second", "second", "third"]);
 
-    let end = project.call(&["resume", "stops", "--retry-incomplete"]);
+    let end = project.call(&["resume", &project.run, "--retry-incomplete"]);
     assert_eq!(
         (end.code, end.stdout.as_str()),
         (Some(0), "\"done\"\n"),
@@ -84,11 +84,11 @@ workflow hopeless {
 }
 "#,
     )]);
-    let end = project.call(&["run", "hopeless.outpost", "--run-id", "hopeless"]);
+    let end = project.call(&["run", "hopeless.outpost", "--run-id", &project.run]);
     assert_eq!(end.code, Some(7), "{end}");
     for mode in [
-        &["resume", "hopeless"][..],
-        &["resume", "hopeless", "--retry-incomplete"],
+        &["resume", &project.run][..],
+        &["resume", &project.run, "--retry-incomplete"],
     ] {
         let end = project.call(mode);
         assert_eq!(end.code, Some(7), "{mode:?}: {end}");
@@ -113,19 +113,19 @@ workflow waits {
     )]);
     fifo::make(&project.path("go"));
     let started = watch(&project.path("started"));
-    let mut command = project.command(&["run", "waits.outpost", "--run-id", "waits"]);
+    let mut command = project.command(&["run", "waits.outpost", "--run-id", &project.run]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let runner = command.spawn().expect("the binary is there");
     assert_eq!(started.recv_timeout(GRACE), Ok(Seen::Line));
 
-    let second = project.call(&["resume", "waits", "--retry-incomplete"]);
+    let second = project.call(&["resume", &project.run, "--retry-incomplete"]);
     assert_eq!(second.code, Some(5), "{second}");
     assert!(second.stderr.contains("in use"), "{second}");
     assert!(
         second.stderr.contains(&runner.id().to_string()),
         "the owner is named: {second}"
     );
-    let same_name = project.call(&["run", "waits.outpost", "--run-id", "waits"]);
+    let same_name = project.call(&["run", "waits.outpost", "--run-id", &project.run]);
     assert_ne!(
         same_name.code,
         Some(0),
@@ -148,7 +148,7 @@ fn a_new_run_tells_of_an_unfinished_one() {
     let told: Vec<&str> = end
         .stderr
         .lines()
-        .filter(|line| line.contains("stops") && line.contains("unfinished"))
+        .filter(|line| line.contains(&project.run) && line.contains("unfinished"))
         .collect();
     assert_eq!(told.len(), 1, "{end}");
     assert_eq!(
@@ -169,13 +169,13 @@ workflow letters {
 }
 "#,
     )]);
-    let mut command = project.command(&["run", "letters.outpost", "--run-id", "letters"]);
+    let mut command = project.command(&["run", "letters.outpost", "--run-id", &project.run]);
     command.env("TZ", "Europe/Paris").env("LC_ALL", "C");
     let end = ended(command);
     assert_eq!(end.code, Some(1), "{end}");
 
     project.write("go", "");
-    let mut command = project.command(&["resume", "letters", "--retry-incomplete"]);
+    let mut command = project.command(&["resume", &project.run, "--retry-incomplete"]);
     command.env("TZ", "Asia/Tokyo").env("LC_ALL", "tr_TR.UTF-8");
     let end = ended(command);
     assert_eq!(end.code, Some(0), "{end}");
@@ -201,7 +201,7 @@ fn each_edit_has_its_verdict() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/run/25-edits");
     let main = fs::read_to_string(cases.join("main.outpost")).expect("the case is there");
     let project = Project::new(&[("main.outpost", &main)]);
-    let end = project.call(&["run", "main.outpost", "--run-id", "edits"]);
+    let end = project.call(&["run", "main.outpost", "--run-id", &project.run]);
     assert_eq!(end.code, Some(1), "{end}");
 
     let mut wrong = Vec::new();
@@ -238,7 +238,7 @@ fn verdict_of(project: &Project, edit: &Path) -> Result<(), String> {
 
     let end = project.call(&[
         "resume",
-        "edits",
+        &project.run,
         "--plan",
         "--retry-incomplete",
         "--format",
@@ -276,7 +276,7 @@ fn refused_for_real(project: &Project, verdict: &str) -> Result<(), String> {
     if verdict == "compatible" {
         return Ok(());
     }
-    let end = project.call(&["resume", "edits", "--retry-incomplete"]);
+    let end = project.call(&["resume", &project.run, "--retry-incomplete"]);
     match end.code {
         Some(5) => Ok(()),
         Some(_) | None => Err(format!("it is not refused: {end}")),
@@ -289,12 +289,12 @@ fn a_moved_file_is_found_when_it_is_named() {
     project.write("go", "");
     fs::rename(project.path("stops.outpost"), project.path("moved.outpost"))
         .expect("both are ours");
-    let missing = project.call(&["resume", "stops", "--retry-incomplete"]);
+    let missing = project.call(&["resume", &project.run, "--retry-incomplete"]);
     assert_eq!(missing.code, Some(5), "{missing}");
     assert!(missing.stderr.contains("stops.outpost"), "{missing}");
     let end = project.call(&[
         "resume",
-        "stops",
+        &project.run,
         "--retry-incomplete",
         "--file",
         "moved.outpost",
@@ -310,7 +310,7 @@ fn an_edited_run_is_marked_where_runs_are_listed() {
         "stops.outpost",
         &STOPS.replace("workflow stops {", "workflow stops {\n  version: \"2\""),
     );
-    for arguments in [&["runs"][..], &["status", "stops"]] {
+    for arguments in [&["runs"][..], &["status", &project.run]] {
         let end = project.call(arguments);
         assert_eq!(end.code, Some(0), "{arguments:?}: {end}");
         let said = format!("{}{}", end.stdout, end.stderr);

@@ -13,7 +13,7 @@
 //! `also` is a place at which a secondary label starts; `help` are words of the help, a note or the message.
 //! Both belong to the `expect` before them.
 
-use crate::{compare, entries};
+use crate::{compare, copy, entries};
 use libtest_mimic::Failed;
 use serde::Deserialize;
 use std::fs;
@@ -83,18 +83,6 @@ pub fn test(case: &Path) -> Result<(), Failed> {
 
 fn parent(case: &Path) -> PathBuf {
     case.parent().unwrap_or(case).to_owned()
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
-    fs::create_dir_all(to)?;
-    for entry in entries(from) {
-        let target = to.join(entry.file_name().unwrap_or_default());
-        match entry.is_dir() {
-            true => copy(&entry, &target)?,
-            false => drop(fs::copy(&entry, target)?),
-        }
-    }
-    Ok(())
 }
 
 fn outpostc(project: &Path, file: &str, format: &str) -> Result<Output, Failed> {

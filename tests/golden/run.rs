@@ -16,7 +16,7 @@ use engine::Session;
 use libtest_mimic::Failed;
 use outpost_runtime::event::Status;
 use outpost_runtime::fault::FaultCode;
-use outpost_runtime::record::{RunRecord, RunStatus};
+use outpost_runtime::{RunRecord, RunStatus};
 use script::Script;
 use serde::Deserialize;
 use serde_json::Value as Json;

@@ -4,11 +4,16 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A folder of its own with workflow files, and the runs that come of them.
 pub struct Project {
     folder: TempDir,
+    /// A name for its run that no other project has: left processes are looked for by it.
+    pub run: String,
 }
 
 /// How a call of the binary ended.
@@ -25,7 +30,9 @@ impl Project {
     /// A project with some files: path and text.
     pub fn new(files: &[(&str, &str)]) -> Project {
         let folder = TempDir::with_prefix("outpost-").expect("a temporary folder can be made");
-        let project = Project { folder };
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let run = format!("t{}-{number}", std::process::id());
+        let project = Project { folder, run };
         for (path, text) in files {
             project.write(path, text);
         }

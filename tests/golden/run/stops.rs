@@ -45,7 +45,7 @@ fn stopped_before(
             false => Err("something was called before the start was durable".to_owned()),
         };
     }
-    let stand = Stand::of(&first.kinds());
+    let stand = Stand::of(&first.rows);
     let unpermitted = case.resume(&first, false);
     let second = match stand.needs_permission() {
         false => unpermitted,
@@ -274,7 +274,7 @@ fn known_trace(
             .collect();
         if trace == stop.trace {
             *seen = true;
-        } else if Stand::of(&first.kinds()).may_repeat(last) {
+        } else if Stand::of(&first.rows).may_repeat(last) {
             return Err(format!("the calls were {trace:?}"));
         }
     }
