@@ -1,6 +1,7 @@
 //! Each example is run as its first lines say.
 
 #[path = "support/project.rs"]
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod project;
 
 use project::Project;
