@@ -70,7 +70,6 @@ pub struct Ended {
     pub trace: Trace,
     pub events: Vec<PublicEvent>,
     pub notes: Vec<String>,
-    pub clock: VirtualClock,
     /// How many batches were appended, the failing one included.
     pub writes: usize,
 }
@@ -296,7 +295,6 @@ where
         trace,
         events: seen.take(),
         notes: notes.take(),
-        clock,
         writes: writes.get(),
     }
 }
