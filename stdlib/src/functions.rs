@@ -15,9 +15,11 @@ mod numbers;
 pub mod order;
 mod patterns;
 mod placed;
+mod reference;
 mod text;
 
 pub use patterns::check_pattern;
+pub use reference::reference;
 pub use text::shell_quoted;
 
 /// A built-in function.

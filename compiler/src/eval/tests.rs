@@ -267,10 +267,7 @@ fn work_is_bounded() {
     assert_eq!(run(&nested), "this takes more than 10000000 steps");
     let text = Value::from("a".repeat(1 << 20));
     let searched = collected(
-        builtin(
-            "matches",
-            [expr(ExprKind::Const(text)), constant("\"(a*)*b\"")],
-        ),
+        builtin("contains", [expr(ExprKind::Const(text)), constant("\"b\"")]),
         0,
         many(),
         None,

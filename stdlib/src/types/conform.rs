@@ -407,6 +407,26 @@ mod tests {
     }
 
     #[test]
+    fn unions_of_recursive_types_do_not_take_forever() {
+        let own = Type::Named(NamedId(0), "Chain".into());
+        let link = |mark: &str| {
+            Type::object(vec![
+                FieldType::optional("next", own.clone()),
+                FieldType::optional(mark, Type::Int),
+            ])
+        };
+        let names = Names(vec![Type::union([link("a"), link("b")])]);
+        let nested = |leaf: &str| {
+            let text = format!("{}{leaf}{}", "{\"next\":".repeat(150), "}".repeat(150));
+            Value::from_json(&text).unwrap()
+        };
+        assert!(own.admits(&nested("{}"), &names));
+        assert!(own.conform(nested("{}"), &names).is_ok());
+        assert!(!own.admits(&nested("1"), &names));
+        assert!(own.conform(nested("1"), &names).is_err());
+    }
+
+    #[test]
     fn long_values_are_cut_in_messages() {
         let error = conform(&Type::Int, &format!("\"{}\"", "ü".repeat(1000))).unwrap_err();
         assert!(error.len() < 200, "{error}");

@@ -5,7 +5,6 @@
 
 use super::{NamedId, ObjectType, Type};
 use crate::functions::Lookup;
-use crate::value::Value as OwnValue;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -43,12 +42,6 @@ impl Type {
             schema.insert("$defs".to_owned(), Value::Object(definitions));
         }
         Value::Object(schema)
-    }
-
-    /// A text that tells types apart by what they are, not by how their fields are ordered, for fingerprints.
-    pub fn canonical(&self, lookup: &dyn Lookup) -> String {
-        let schema = OwnValue::try_from(&self.schema(lookup));
-        schema.map_or_else(|_| self.to_string(), |schema| schema.canonical_json())
     }
 }
 
