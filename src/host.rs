@@ -3,7 +3,7 @@
 use crate::args::Format;
 use crate::choose;
 use crate::exit::{Exit, Failure};
-use crate::files::Project;
+use crate::files::{Project, io_words};
 use crate::progress::Progress;
 use crate::source;
 use crate::summary::{self, Surroundings};
@@ -155,7 +155,8 @@ impl Session {
     ) -> Result<Exit, Failure> {
         let logs = logs_of(project, &record.run);
         let around = Surroundings {
-            logs: (!ephemeral).then_some(&*logs),
+            saved: !ephemeral,
+            logs: logs.as_deref(),
             took: self.started.elapsed(),
             terminal: self.streams.err,
         };
@@ -218,15 +219,16 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot listen for signals: {error}")))
 }
 
-/// Where the streams of a run are, as the user would type it.
-pub fn logs_of(project: &Project, run: &str) -> String {
+/// Where the streams of a run are, as the user would type it; nothing if it printed nothing.
+pub fn logs_of(project: &Project, run: &str) -> Option<String> {
     let logs = project.runs().join(run).join("logs");
+    if !logs.is_dir() {
+        return None;
+    }
     let here = std::env::current_dir().ok();
     let relative = here.and_then(|here| logs.strip_prefix(here).ok().map(Path::to_owned));
-    match relative {
-        Some(relative) => relative.display().to_string(),
-        None => logs.display().to_string(),
-    }
+    let shown = relative.unwrap_or(logs);
+    Some(shown.display().to_string())
 }
 
 /// The events as lines, if somebody wants them.
@@ -239,8 +241,9 @@ fn event_lines(path: Option<&Path>) -> Result<Option<Box<dyn Observer>>, Failure
     }
     let file = File::create(path).map_err(|error| {
         Failure::usage(format!(
-            "cannot write events to `{}`: {error}",
-            path.display()
+            "cannot write events to `{}`: {}",
+            path.display(),
+            io_words(&error)
         ))
     })?;
     Ok(Some(Box::new(EventLines::new(BufWriter::new(file)))))

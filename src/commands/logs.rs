@@ -117,7 +117,7 @@ fn title(key: &str, name: &str) -> String {
         words.push_str(", check");
     }
     match parts.next() {
-        Some("") | None => {}
+        Some("" | "result") | None => {}
         Some(step) => words.push_str(&format!(", {step}")),
     }
     format!("{words}, {stream}")
@@ -145,7 +145,10 @@ impl Printer {
                 break;
             }
             if self.last.as_ref() != Some(&stream.path) {
-                let gap = self.last.is_some().then_some("\n").unwrap_or_default();
+                let gap = match self.last {
+                    Some(_) => "\n",
+                    None => "",
+                };
                 let title = self.terminal.paint(Style::Bold, &stream.title);
                 writeln!(out, "{gap}==> {title} <==")?;
                 self.last = Some(stream.path.clone());
