@@ -56,8 +56,8 @@ pub fn run(arguments: LogsArguments, streams: Streams) -> Result<Exit, Failure> 
         record = choose::record(&project, &run)?;
     }
     if printer.last.is_none() {
-        let what = task.map_or("nothing".to_owned(), |task| format!("`{task}` nothing"));
-        writeln!(io::stderr(), "{what} was printed in run `{run}`")?;
+        let whom = task.map_or_else(String::new, |task| format!(" by `{task}`"));
+        writeln!(io::stderr(), "nothing was printed{whom} in run `{run}`")?;
     }
     Ok(Exit::Done)
 }
