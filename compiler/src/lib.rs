@@ -1,12 +1,14 @@
 //! Documents to a program, a program to a plan; evaluation of expressions.
 
+pub mod bounds;
 pub mod canonical;
 pub mod compat;
 pub mod eval;
-pub mod parts;
-pub mod plan;
+pub mod graph;
 pub mod load;
 pub mod options;
+pub mod parts;
+pub mod plan;
 pub mod program;
 pub mod rules;
 

@@ -664,7 +664,8 @@ impl Scan<'_> {
     }
 
     fn slash(&mut self) {
-        if self.bytes.get(self.at + 1) != Some(&b'/') {
+        let address = self.at > 0 && self.bytes[self.at - 1] == b':';
+        if self.bytes.get(self.at + 1) != Some(&b'/') || address {
             self.at += 1;
             return;
         }

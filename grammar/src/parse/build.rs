@@ -18,7 +18,7 @@ use pest::iterators::{Pair, Pairs};
 use std::borrow::Cow;
 
 /// Expressions nested deeper than this without brackets (`if` in `if`, `list<list<…`) are refused.
-const MAX_EXPR_DEPTH: usize = 256;
+const MAX_EXPR_DEPTH: usize = 512;
 
 /// Builds the nodes of one piece.
 pub(super) struct Builder<'s, 'c> {
