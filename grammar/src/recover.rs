@@ -250,12 +250,9 @@ impl<'s, 'c> Recovery<'s, 'c> {
 
     /// All mistakes. What was repaired in place counts only where the text could be read in the end: one mistake for each broken entry.
     fn finish(mut self) -> Vec<Diagnostic> {
+        self.unread.sort_by_key(|range| range.start);
         let unread = &self.unread;
-        let read = |d: &Diagnostic| {
-            !unread
-                .iter()
-                .any(|range| range.contains(&(d.at().span.start as usize)))
-        };
+        let read = |d: &Diagnostic| !within(unread, d.at().span.start as usize);
         let repaired = self.repaired.into_iter().filter(read);
         self.diagnostics.extend(repaired);
         self.diagnostics
@@ -285,7 +282,7 @@ impl<'s, 'c> Recovery<'s, 'c> {
             nodes: Vec::new(),
             broken: false,
         };
-        let pieces = self.split(range);
+        let pieces = self.split(range, N::TOP);
         let mut next = 0;
         while next < pieces.len() {
             let from = pieces[next].start;
@@ -322,15 +319,20 @@ impl<'s, 'c> Recovery<'s, 'c> {
 
     /// A piece starts at a line that is code, begins with a word, and is indented no more than the first such line.
     /// In a region whose brackets balance it is not inside of any.
-    fn split(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    fn split(&self, range: Range<usize>, top: bool) -> Vec<Range<usize>> {
         let shape = shape::shape(&self.work, range.clone(), Keep::Lines);
         let balanced = shape.problems.is_empty();
+        let inside = self.sound_blocks(&shape);
         let mut pieces = Vec::new();
         let mut start = range.start;
         let mut limit = None;
         for (index, &(line, depth)) in shape.lines.iter().enumerate() {
             let (indent, code) = indentation(self.work.as_bytes(), line);
-            if code >= range.end || (balanced && depth > 0) || !self.starts_entry(code) {
+            let inner = match balanced {
+                true => depth > 0,
+                false => within(&inside, code),
+            };
+            if code >= range.end || inner || !self.starts_entry(code, top) {
                 continue;
             }
             let first_line = index == 0 && !at_line_start(&self.work, range.start);
@@ -348,14 +350,42 @@ impl<'s, 'c> Recovery<'s, 'c> {
         pieces
     }
 
+    /// The blocks whose `}` begins a line that is indented like the line of their `{`, whatever is wrong elsewhere; outermost ones, in order.
+    fn sound_blocks(&self, shape: &Shape) -> Vec<Range<usize>> {
+        let bytes = self.work.as_bytes();
+        let line = |at: usize| {
+            let after = shape.lines.partition_point(|(line, _)| *line <= at);
+            after.checked_sub(1).map_or(0, |index| shape.lines[index].0)
+        };
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        // Pairs come in the order of their closers: an outer one behind those in it.
+        for &(open, close) in &shape.braces {
+            let (opener, closer) = (line(open), line(close));
+            let (indent, code) = indentation(bytes, closer);
+            if opener == closer || code != close || indent != indentation(bytes, opener).0 {
+                continue;
+            }
+            while blocks.last().is_some_and(|inner| inner.start > open) {
+                blocks.pop();
+            }
+            blocks.push(open..close);
+        }
+        blocks
+    }
+
     /// A word that is not reserved, a reserved one before a colon, or `in`, which is always a property at the start of a line.
-    fn starts_entry(&self, code: usize) -> bool {
+    /// At the top level nothing has a colon, and no rule stands there.
+    fn starts_entry(&self, code: usize, top: bool) -> bool {
         let word = word_at(&self.work, code);
         if word.is_empty() {
             return matches!(self.work.as_bytes().get(code), Some(b'`' | b'"'))
                 && self.line_has_colon(code);
         }
         let after = self.work[code + word.len()..].trim_start_matches([' ', '\t']);
+        if top {
+            let rule = matches!(word, "reject" | "accept" | "expect" | "input");
+            return !rule && !after.starts_with(':') && !is_reserved(word);
+        }
         word == "in" || after.starts_with(':') || !is_reserved(word)
     }
 
@@ -810,6 +840,12 @@ fn swallowed(shape: &Shape, work: &str) -> bool {
         | ProblemKind::Surplus
         | ProblemKind::TooDeep => false,
     })
+}
+
+/// Whether a byte lies in one of some ranges, which are in order and apart.
+fn within(ranges: &[Range<usize>], at: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= at);
+    ranges.get(next).is_some_and(|range| range.start <= at)
 }
 
 fn at_line_start(text: &str, at: usize) -> bool {

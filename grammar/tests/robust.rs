@@ -199,3 +199,14 @@ fn deep_nests_and_long_chains_return_in_a_small_stack() {
         .unwrap();
     thread.join().unwrap();
 }
+
+#[test]
+fn a_source_that_is_too_large_is_refused() {
+    let text = " ".repeat((128 << 20) + 1);
+    let codes: Vec<_> = parse(SourceId(0), &text)
+        .diagnostics
+        .iter()
+        .map(|d| d.code.0)
+        .collect();
+    assert_eq!(codes, ["source-size"]);
+}

@@ -103,7 +103,7 @@ impl Failure<'_> {
     }
 
     fn expects_value(&self) -> bool {
-        self.expects(Rule::reference) || self.expects(Rule::plain)
+        self.expects(Rule::x_value)
     }
 
     /// The token at a byte: a string, a word or number, else one character.
@@ -504,7 +504,8 @@ fn word(rule: Rule) -> Option<&'static str> {
         Rule::x_then => "`then`",
         Rule::x_else => "`else`",
         Rule::k_generic | Rule::generic | Rule::r#type | Rule::type_parens => "a type",
-        Rule::expr
+        Rule::x_value
+        | Rule::expr
         | Rule::constant
         | Rule::reference
         | Rule::parens
