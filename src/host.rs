@@ -2,7 +2,7 @@
 
 use crate::args::Format;
 use crate::choose;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{Project, io_words};
 use crate::progress::Progress;
 use crate::source;
@@ -162,7 +162,7 @@ impl Session {
         };
         let exit = summary::exit_of(record, self.interrupted.get());
         let summary = summary::at_the_end(record, &around);
-        io::stderr().write_all(summary.as_bytes())?;
+        read_or_not(io::stderr().write_all(summary.as_bytes()))?;
         let mut out = io::stdout().lock();
         let written = match self.format {
             _ if self.events_on_stdout => Ok(()),
@@ -175,12 +175,9 @@ impl Session {
                 None => Ok(()),
             },
         };
-        match written {
-            // The run has ended as it has, whoever still listens.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
-            Err(error) => Err(error.into()),
-            Ok(()) => Ok(exit),
-        }
+        // The run has ended as it has, whoever still listens.
+        read_or_not(written)?;
+        Ok(exit)
     }
 }
 

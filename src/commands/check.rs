@@ -1,7 +1,7 @@
 //! `outpostc check`: everything that can be known before a run.
 
 use crate::args::{CheckArguments, Deny, ReportFormat};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{Project, unreadable};
 use crate::report::machine::{self, Place};
 use crate::report::{self, Count, Findings, counted};
@@ -35,25 +35,26 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
     let stats = arguments
         .stats
         .then(|| Stats::of(&checked, start.elapsed()));
-    match arguments.format {
-        ReportFormat::Human => show(&findings, count, nothing, streams)?,
+    let shown = match arguments.format {
+        ReportFormat::Human => {
+            show(&findings, count, nothing, streams).and_then(|()| match &stats {
+                Some(stats) => writeln!(io::stdout().lock(), "{}", stats.words()),
+                None => Ok(()),
+            })
+        }
         ReportFormat::Json => {
             let mut object = machine::json(&findings);
             if let Some(stats) = &stats {
                 object["stats"] = stats.json();
             }
-            writeln!(io::stdout().lock(), "{object}")?;
+            writeln!(io::stdout().lock(), "{object}")
         }
-        ReportFormat::Sarif => writeln!(io::stdout().lock(), "{}", machine::sarif(&findings))?,
-        ReportFormat::Github => {
-            io::stdout()
-                .lock()
-                .write_all(machine::github(&findings).as_bytes())?;
-        }
-    }
-    if let (Some(stats), ReportFormat::Human) = (&stats, arguments.format) {
-        writeln!(io::stdout().lock(), "{}", stats.words())?;
-    }
+        ReportFormat::Sarif => writeln!(io::stdout().lock(), "{}", machine::sarif(&findings)),
+        ReportFormat::Github => io::stdout()
+            .lock()
+            .write_all(machine::github(&findings).as_bytes()),
+    };
+    read_or_not(shown)?;
     let denied = match arguments.deny {
         Some(Deny::Warnings) => count.errors + count.warnings,
         None => count.errors,

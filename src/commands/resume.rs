@@ -2,7 +2,7 @@
 
 use crate::args::{Format, ResumeArguments};
 use crate::choose;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::Project;
 use crate::fitness::{change_words, part_words};
 use crate::host::{Session, Wishes};
@@ -53,7 +53,7 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
         None if runs(what) => tell(what, &record, &source, &streams.err),
         None => format!("run `{run}` has nothing left to run\n"),
     };
-    io::stderr().write_all(text.as_bytes())?;
+    read_or_not(io::stderr().write_all(text.as_bytes()))?;
     if let Some(refusal) = refused {
         return Err(Failure {
             exit: Exit::Refused,
