@@ -47,6 +47,13 @@ pub(crate) struct Findings {
     pub workflow: Option<u32>,
 }
 
+impl Findings {
+    /// Whether nothing is used.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sandboxes.is_empty() && self.agents.is_empty() && self.workflow.is_none()
+    }
+}
+
 /// The action of a body or a step.
 struct ActionField<'t> {
     name: &'static str,

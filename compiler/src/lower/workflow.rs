@@ -6,6 +6,7 @@ use outpost_grammar::tree::{
 };
 use outpost_grammar::{Location, SourceId};
 use outpost_stdlib::{Object, Type, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,12 +26,19 @@ use crate::resolve::references::{Finder, Mention, task_kind};
 use crate::resolve::{Declared, Meaning, RESERVED};
 use crate::rules;
 
-/// A task and what walking it has shown.
+/// The tasks of a workflow, and what walking them has shown.
 pub(crate) struct Lowered {
-    /// The task.
-    pub task: Task,
-    /// What it uses.
-    pub findings: Findings,
+    /// The tasks, in source order.
+    pub tasks: Vec<Task>,
+    /// What each uses; a task that uses nothing is not here.
+    findings: HashMap<u32, Findings>,
+}
+
+impl Lowered {
+    /// What a task uses, unless it uses nothing.
+    pub(crate) fn findings(&self, index: usize) -> Option<&Findings> {
+        self.findings.get(&(index as u32))
+    }
 }
 
 impl<'t> Context<'t> {
@@ -75,15 +83,25 @@ impl<'t> Context<'t> {
         self.skippable(&order, &dependencies);
         let mut dependencies: Vec<Option<Box<[Dependency]>>> =
             dependencies.into_iter().map(Some).collect();
-        let mut lowered: Vec<Option<Lowered>> = dependencies.iter().map(|_| None).collect();
+        let mut tasks: Vec<Option<Task>> = dependencies.iter().map(|_| None).collect();
+        let mut findings = HashMap::new();
         for index in &order {
             let needs = dependencies[*index as usize].take().unwrap_or_default();
             self.findings = Findings::default();
             let task = self.task(declared.source, *index, needs);
-            let findings = std::mem::take(&mut self.findings);
-            lowered[*index as usize] = Some(Lowered { task, findings });
+            let found = std::mem::take(&mut self.findings);
+            if !found.is_empty() {
+                findings.insert(*index, found);
+            }
+            tasks[*index as usize] = Some(task);
         }
-        let lowered: Vec<Lowered> = lowered.into_iter().flatten().collect();
+        drop(dependencies);
+        // Mapped in place: there may be a million.
+        let tasks: Vec<Task> = tasks
+            .into_iter()
+            .map(|task| task.expect("the order holds every task"))
+            .collect();
+        let lowered = Lowered { tasks, findings };
         let (output, output_type) = self.workflow_output(declared.source, &entries);
         let policy = self.policy(&entries);
         let mut info = rules::budgets::bounds(self, &lowered);
@@ -112,7 +130,7 @@ impl<'t> Context<'t> {
             version: self.quoted(&entries, "version").map(|(version, _)| version),
             inputs,
             policy,
-            tasks: lowered.into_iter().map(|lowered| lowered.task).collect(),
+            tasks: lowered.tasks,
             output,
             output_type,
         }
@@ -209,8 +227,7 @@ impl<'t> Context<'t> {
     fn declare_tasks(&mut self, declared: Declared<'t>, entries: &Entries<'t>) {
         let source = declared.source;
         let mut infos: Vec<TaskInfo<'t>> = Vec::with_capacity(entries.blocks.len());
-        let mut keys: std::collections::HashMap<&'t str, u32> =
-            std::collections::HashMap::with_capacity(entries.blocks.len());
+        let mut keys: HashMap<&'t str, u32> = HashMap::with_capacity(entries.blocks.len());
         for (nested, block) in &entries.blocks {
             if task_kind(nested.name).is_none() {
                 continue;
@@ -335,6 +352,10 @@ impl<'t> Context<'t> {
             self.report(rules::graph::not_a_task(at, self.text_at(at)));
             return;
         };
+        if self.task_named(name).is_some() {
+            self.report(rules::options::list_expected(at, "after", self.text_at(at)));
+            return;
+        }
         let scope = Scope::workflow(source, "`after`");
         if self.is_broken_name(&scope, name) {
             return;
