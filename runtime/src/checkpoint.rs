@@ -30,10 +30,7 @@ pub fn run_folder(root: &Path, run: &str) -> PathBuf {
 /// Whether a text can be the id of a run: `[a-z0-9][a-z0-9-]{0,63}`.
 pub fn is_run_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty()
-        && text.len() <= MAX_ID
-        && !text.starts_with('-')
-        && text.bytes().all(allowed)
+    !text.is_empty() && text.len() <= MAX_ID && !text.starts_with('-') && text.bytes().all(allowed)
 }
 
 /// A new id: eight random characters.
@@ -163,7 +160,10 @@ fn write_owner(file: &mut File, owner: &Owner) -> io::Result<()> {
 
 fn host_name() -> String {
     let name = nix::unistd::gethostname();
-    name.map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+    name.map_or_else(
+        |_| String::new(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The ids of all folders that may hold a run, sorted.
@@ -176,7 +176,11 @@ pub(crate) fn ids(root: &Path) -> io::Result<Vec<String>> {
     let mut ids = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        ids.extend(name.to_str().filter(|name| is_run_id(name)).map(str::to_owned));
+        ids.extend(
+            name.to_str()
+                .filter(|name| is_run_id(name))
+                .map(str::to_owned),
+        );
     }
     ids.sort_unstable();
     Ok(ids)

@@ -199,7 +199,9 @@ impl Run {
     }
 
     fn verdict(&self, task: TaskId, feedback: Option<String>) -> Kind {
-        let stalled = feedback.as_deref().map_or(0, |feedback| self.stall(task, feedback));
+        let stalled = feedback
+            .as_deref()
+            .map_or(0, |feedback| self.stall(task, feedback));
         EventKind::Verdict {
             task,
             round: self.view(task).round,
@@ -229,10 +231,9 @@ impl Run {
 
     /// After a rejection: the next round, or the loop's end.
     fn next_round(&self, task: TaskId) -> Kind {
-        let (Some(of_task), Some(detail)) = (
-            loop_of(&self.plan, task),
-            self.task(task).detail.as_ref(),
-        ) else {
+        let (Some(of_task), Some(detail)) =
+            (loop_of(&self.plan, task), self.task(task).detail.as_ref())
+        else {
             return self.failure(task, Fault::new(FaultCode::Failed, "this is not a loop"));
         };
         let rounds = &detail.rounds;
@@ -486,7 +487,11 @@ fn is_retried(retry: &Retry, fault: &Fault) -> bool {
 
 /// How long to wait after the n-th failure of a series (SEMANTICS T1).
 fn wait(retry: &Retry, failures: u32, key: (&str, &str, u32), server_ms: Option<u64>) -> Duration {
-    let doublings = if retry.exponential { failures.saturating_sub(1) } else { 0 };
+    let doublings = if retry.exponential {
+        failures.saturating_sub(1)
+    } else {
+        0
+    };
     let factor = 1u32.checked_shl(doublings.min(32)).unwrap_or(u32::MAX);
     let mut wait = retry.delay.saturating_mul(factor);
     if let Some(limit) = retry.max_delay {

@@ -194,7 +194,8 @@ impl Driver {
         if now.wall < self.run.last_at && !self.clock_noted {
             self.clock_noted = true;
             let last = self.run.last_at.rfc3339();
-            let note = format!("the clock went back; times are recorded as {last} until it is past that");
+            let note =
+                format!("the clock went back; times are recorded as {last} until it is past that");
             (self.host.notes)(&note);
         }
         let event = Event {
@@ -323,7 +324,12 @@ impl Driver {
         );
         let logs = self.places.logs.as_ref().map(|logs| {
             let step = pending.path.replace('/', ".");
-            let name = format!("{}-{}-{}-{step}", view.attempt, view.round, view.phase.name());
+            let name = format!(
+                "{}-{}-{}-{step}",
+                view.attempt,
+                view.round,
+                view.phase.name()
+            );
             logs.join(log_folder(key)).join(name)
         });
         Ok(ActionRequest {

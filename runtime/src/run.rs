@@ -235,7 +235,10 @@ impl Run {
         }
         let mut soft: Vec<(TaskId, TaskId)> = Vec::new();
         for (id, task) in plan.ids().zip(plan.tasks()) {
-            let of_task = task.dependencies.iter().filter(|dependency| dependency.soft);
+            let of_task = task
+                .dependencies
+                .iter()
+                .filter(|dependency| dependency.soft);
             soft.extend(of_task.map(|dependency| (id, dependency.task)));
         }
         soft.sort_unstable();
@@ -791,7 +794,10 @@ impl Run {
     /// Whether a task is not settled for good; `again` holds the answer for all that come before it.
     pub(crate) fn runs_again(&self, task: TaskId, again: &[bool]) -> bool {
         let run = &self.tasks[task.index()];
-        let reason = run.detail.as_ref().and_then(|detail| detail.reason.as_ref());
+        let reason = run
+            .detail
+            .as_ref()
+            .and_then(|detail| detail.reason.as_ref());
         match run.state {
             State::Settled(Status::Done | Status::Rejected) => false,
             State::Settled(Status::Failed) => !self.is_exhausted(task),
@@ -825,7 +831,11 @@ impl Run {
             State::Active | State::Paused | State::Settled(Status::Cancelled)
         );
         let paused = run.state == State::Paused;
-        run.state = if paused { State::Paused } else { State::Waiting };
+        run.state = if paused {
+            State::Paused
+        } else {
+            State::Waiting
+        };
         run.value = Value::Null;
         let Some(detail) = &mut run.detail else {
             return;
@@ -937,5 +947,7 @@ pub(crate) fn in_words(duration: Duration) -> String {
         (seconds % 60, "s"),
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
-    parts.map(|(count, unit)| format!("{count}{unit}")).collect()
+    parts
+        .map(|(count, unit)| format!("{count}{unit}"))
+        .collect()
 }

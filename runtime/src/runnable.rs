@@ -1,9 +1,7 @@
 //! What this version compiles but cannot run: told before anything starts, one error for each place.
 
 use outpost_compiler::plan::Plan;
-use outpost_compiler::program::{
-    Action, Argument, Body, CheckItem, Step, TaskKind, WorkflowId,
-};
+use outpost_compiler::program::{Action, Argument, Body, CheckItem, Step, TaskKind, WorkflowId};
 use outpost_grammar::{Code, Diagnostic, Location};
 use outpost_stdlib::functions::Lookup;
 use outpost_stdlib::types::NamedId;
@@ -156,7 +154,10 @@ impl Found<'_> {
             }
             Action::Agent(_) => self.add(step.at, "an agent"),
             Action::Workflow { .. } => self.add(step.at, "a called workflow"),
-            Action::Call { step: id, arguments } => {
+            Action::Call {
+                step: id,
+                arguments,
+            } => {
                 let entity = arguments
                     .iter()
                     .any(|argument| !matches!(argument, Argument::Value(_)));

@@ -141,7 +141,10 @@ impl RunFault {
                     ),
                     None => String::new(),
                 };
-                RunFault::refused(RefusalReason::InUse(owner), format!("`{run}` is in use{by}"))
+                RunFault::refused(
+                    RefusalReason::InUse(owner),
+                    format!("`{run}` is in use{by}"),
+                )
             }
             LockFault::OtherMachine(owner) => {
                 let message = format!(
@@ -195,8 +198,8 @@ pub async fn start(
         held = Some(lock);
         places.logs = Some(folder.join("logs"));
         let payload = plan_payload(&plan, &folder)?;
-        let journal = SqliteJournal::create(&folder, &run)
-            .map_err(|fault| RunFault::of_journal(&fault))?;
+        let journal =
+            SqliteJournal::create(&folder, &run).map_err(|fault| RunFault::of_journal(&fault))?;
         (Box::new(journal), payload)
     };
     let journal = match host.wrap_journal.take() {

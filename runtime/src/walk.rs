@@ -3,9 +3,9 @@
 //! A walk starts at the first step every time: results of steps with effects come from the journal, everything else is evaluated again.
 //! So there is no cursor that could disagree with the journal, and a body that was edited between two starts is no special case.
 
+use crate::event::Phase;
 use crate::executor::{CommandRequest, HostEnvironment};
 use crate::fault::{Fault, FaultCode, Place};
-use crate::event::Phase;
 use crate::run::{Pause, Run};
 use outpost_compiler::eval::{self, Scope};
 use outpost_compiler::program::{
@@ -404,7 +404,12 @@ impl Scope for BodyScope<'_> {
                 Some(value) => value.clone(),
                 None => return Err("this step has no result yet".to_owned()),
             },
-            Ref::Local(id) => self.frame.locals.get(id.index()).cloned().unwrap_or_default(),
+            Ref::Local(id) => self
+                .frame
+                .locals
+                .get(id.index())
+                .cloned()
+                .unwrap_or_default(),
             Ref::Feedback => match rounds.and_then(|rounds| rounds.feedback.clone()) {
                 Some(feedback) if view.round > 1 => Value::Text(feedback),
                 Some(_) | None => Value::Null,

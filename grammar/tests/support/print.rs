@@ -160,7 +160,7 @@ pub fn expr(node: &Expr) -> String {
     match &node.kind {
         ExprKind::Null => "null".to_owned(),
         ExprKind::Bool(value) => value.to_string(),
-        ExprKind::Number(Number { value, .. }) => format!("{value:?}"),
+        ExprKind::Number(number) => format!("{:?}", number.value),
         ExprKind::Text(text) => format!("{text:?}"),
         ExprKind::Template(parts) => {
             let parts = parts.iter().map(|part| match part {

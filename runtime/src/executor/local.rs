@@ -1,9 +1,7 @@
 //! Commands on this machine, in the folder of the workflow's file.
 
 use crate::event::Usage;
-use crate::executor::{
-    ActionId, ActionRequest, Executor, Outcome, Outcomes, StopHow, UsageReport,
-};
+use crate::executor::{ActionId, ActionRequest, Executor, Outcome, Outcomes, StopHow, UsageReport};
 use crate::fault::{Fault, FaultCode};
 use crate::process::{
     self, Bounds, Captured, Command, CommandOutcome, Ended, Flood, Masks, Stop, StreamFiles,
@@ -207,7 +205,9 @@ impl Action {
             }
             Ended::NoDirectory { directory, reason } => {
                 let directory = directory.display();
-                return fail(format!("the folder `{directory}` cannot be entered: {reason}"));
+                return fail(format!(
+                    "the folder `{directory}` cannot be entered: {reason}"
+                ));
             }
             Ended::Idle => {
                 let limit = self.request.command.idle.unwrap_or_default();
