@@ -1,8 +1,8 @@
 //! A compact form of the tree: a line for each item and entry, expressions as prefix notation.
 
 use outpost_grammar::tree::{
-    Argument, Block, Document, Element, Entry, Expr, ExprKind, Function, Item, Member, Name,
-    Number, Param, Part, PostfixOperation, PrefixOperator, Rule, Target, UsePath, UseWhat,
+    Argument, Block, Document, Element, Entry, Expr, ExprKind, Function, Item, Member, Name, Param,
+    Part, PostfixOperation, PrefixOperator, Rule, Target, UsePath, UseWhat,
 };
 use std::fmt::Write;
 
