@@ -147,6 +147,9 @@ pub(crate) struct Declared<'t> {
     pub block: &'t Block<'t>,
 }
 
+/// Makes a meaning from an id.
+type MeaningOf = fn(u32) -> Meaning;
+
 impl<'t> Declared<'t> {
     /// The name's place.
     pub(crate) fn at(&self) -> Location {
@@ -263,19 +266,18 @@ impl<'t> Context<'t> {
             block,
         };
         let all = &mut self.declared;
-        let (list, meaning): (&mut Vec<Declared<'t>>, Option<fn(u32) -> Meaning>) =
-            match keyword.text {
-                "agent" => (&mut all.agents, Some(Meaning::Agent)),
-                "sandbox" => (&mut all.sandboxes, Some(Meaning::Sandbox)),
-                "step" => (&mut all.steps, Some(Meaning::Step)),
-                "check" => (&mut all.checks, Some(Meaning::Check)),
-                "attempt" => (&mut all.attempts, Some(Meaning::Attempt)),
-                "loop" => (&mut all.loops, Some(Meaning::Loop)),
-                "workflow" => (&mut all.workflows, Some(Meaning::Workflow)),
-                "harness" => (&mut all.harnesses, Some(Meaning::Harness)),
-                "extend" => (&mut all.extensions, None),
-                _ => (&mut all.tests, None),
-            };
+        let (list, meaning): (&mut Vec<Declared<'t>>, Option<MeaningOf>) = match keyword.text {
+            "agent" => (&mut all.agents, Some(Meaning::Agent)),
+            "sandbox" => (&mut all.sandboxes, Some(Meaning::Sandbox)),
+            "step" => (&mut all.steps, Some(Meaning::Step)),
+            "check" => (&mut all.checks, Some(Meaning::Check)),
+            "attempt" => (&mut all.attempts, Some(Meaning::Attempt)),
+            "loop" => (&mut all.loops, Some(Meaning::Loop)),
+            "workflow" => (&mut all.workflows, Some(Meaning::Workflow)),
+            "harness" => (&mut all.harnesses, Some(Meaning::Harness)),
+            "extend" => (&mut all.extensions, None),
+            _ => (&mut all.tests, None),
+        };
         let id = list.len() as u32;
         list.push(declared);
         if let Some(meaning) = meaning

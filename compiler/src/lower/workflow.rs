@@ -285,7 +285,7 @@ impl<'t> Context<'t> {
             let mut list: Vec<Dependency> = Vec::with_capacity(found.len());
             let mut own: Option<Mention> = None;
             for mention in found {
-                let at = Location::new(source, mention.span);
+                let at = Location::new(mention.brief.unwrap_or(source), mention.span);
                 let target = mention.task as usize;
                 if mention.after {
                     if listed[target].0 == index {
@@ -331,11 +331,17 @@ impl<'t> Context<'t> {
         let info = &tables.tasks[index as usize];
         let task = |name: &str| tables.keys.get(name).copied();
         let entities = |kind: Takes, expr: &Tree<'t>| self.entity_arguments(source, kind, expr);
+        let brief = |expr: &Tree<'t>| match &bare(expr).kind {
+            Kind::Text(path) => self.brief_at(source, path),
+            _ => None,
+        };
         let mut finder = Finder {
             task: &task,
             hidden: Vec::new(),
             found: Vec::new(),
             strangers: Vec::new(),
+            brief: &brief,
+            inside: None,
             entities: &entities,
         };
         if let Some(kind) = task_kind(info.block.keyword.text) {
