@@ -134,6 +134,8 @@ pub(crate) struct Declarations<'t> {
     pub types: Vec<(SourceId, Name<'t>, &'t outpost_grammar::tree::Expr<'t>)>,
     /// Functions.
     pub functions: Vec<(SourceId, &'t Function<'t>)>,
+    /// Blocks that declare nothing; what they name counts as used.
+    pub strangers: Vec<(SourceId, &'t Block<'t>)>,
 }
 
 /// A declared block.
@@ -171,6 +173,9 @@ impl<'t> Context<'t> {
         }
         for file in self.files {
             self.declare_imports(file);
+        }
+        for (source, block) in self.declared.strangers.clone() {
+            self.touch_block(source, block);
         }
     }
 
@@ -236,7 +241,7 @@ impl<'t> Context<'t> {
                 near,
                 &inside,
             ));
-            self.touch_block(source, block);
+            self.declared.strangers.push((source, block));
             return;
         }
         let name = match (&block.target, keyword.text) {
