@@ -361,12 +361,19 @@ impl<'t> Context<'t> {
             Type::Object(object) => {
                 let index = self.expect(scope, index, &Type::String, "a key of an object");
                 let kind = match &index.kind {
-                    ExprKind::Const(Value::Text(key)) => object
-                        .fields
-                        .iter()
-                        .find(|field| field.name == *key)
-                        .map(read)
-                        .unwrap_or(Type::Unknown),
+                    ExprKind::Const(Value::Text(key)) => match object.field(key) {
+                        Some(field) => read(field),
+                        None => {
+                            let names: Vec<&str> =
+                                object.fields.iter().map(|field| &*field.name).collect();
+                            let near = nearest(key, names.iter().copied());
+                            let subject = format!("`{}`", self.text_at(scope.at(so_far)));
+                            let diagnostic =
+                                rules::types::unknown_field(index.at, key, &subject, &names, near);
+                            self.report(diagnostic);
+                            Type::Unknown
+                        }
+                    },
                     _ => Type::Json,
                 };
                 (kind, index)
