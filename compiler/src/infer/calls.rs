@@ -184,7 +184,12 @@ impl<'t> Context<'t> {
     /// A pattern that is written in the file can be refused now.
     fn constant_patterns(&mut self, function: &'static Builtin, arguments: &[Expr]) {
         for (param, argument) in function.params.iter().zip(arguments) {
+            // Where an escape could not be read, the pattern is not the one that is meant.
             if param.name == "pattern"
+                && self
+                    .files
+                    .get(argument.at.source.0 as usize)
+                    .is_some_and(|file| !file.broken)
                 && let ExprKind::Const(Value::Text(pattern)) = &argument.kind
                 && let Err(reason) = outpost_stdlib::functions::check_pattern(pattern)
             {

@@ -217,7 +217,12 @@ impl<'t> Context<'t> {
         match evaluate(expr, &self.program, &ConstScope, &mut Vec::new()) {
             Ok(value) => Some(value),
             Err(fault) => {
-                self.report(rules::types::constant_fails(fault.at, &fault.message));
+                let diagnostic = rules::types::constant_fails(expr.at, &fault.message);
+                self.report(if fault.at == expr.at {
+                    diagnostic
+                } else {
+                    diagnostic.also(fault.at, "it fails here")
+                });
                 None
             }
         }
