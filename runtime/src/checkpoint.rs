@@ -2,17 +2,23 @@
 
 use crate::clock::Timestamp;
 use crate::journal::values::sync_folder;
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest id of a run.
 pub const MAX_ID: usize = 64;
 
 /// The file that is locked while a process owns a run.
 const LOCK: &str = "lock";
+
+/// How often a locked file is tried, and how long between.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The most bytes of a lock file that are looked at.
 const MAX_LOCK_BYTES: u64 = 4096;
@@ -99,13 +105,7 @@ impl RunLock {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let file = options.open(folder.join(LOCK)).map_err(LockFault::Io)?;
-        let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => file,
-            Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
-                return Err(LockFault::InUse(owner_in(&mut file)));
-            }
-            Err((_, errno)) => return Err(LockFault::Io(errno.into())),
-        };
+        let mut file = lock(file)?;
         let before = owner_in(&mut file);
         let host = host_name();
         if let Some(owner) = &before
@@ -142,6 +142,21 @@ impl Drop for RunLock {
         // A run that was let go has no dead owner to tell of. If this fails it has one, which is harmless.
         let _ = self.file.set_len(0);
     }
+}
+
+/// Locks a file, or tells who has it locked.
+///
+/// Who only looks whether a run is owned has its file locked for a moment: it is tried again before it counts.
+fn lock(mut file: File) -> Result<Flock<File>, LockFault> {
+    for _ in 0..LOCK_TRIES {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(locked) => return Ok(locked),
+            Err((back, Errno::EWOULDBLOCK)) => file = back,
+            Err((_, errno)) => return Err(LockFault::Io(errno.into())),
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    Err(LockFault::InUse(owner_in(&mut file)))
 }
 
 fn owner_in(file: &mut File) -> Option<Owner> {

@@ -30,7 +30,7 @@ impl Run {
             return Some(EventKind::Stopping(*task));
         }
         if let Some(task) = self.moving.front() {
-            return Some(self.go_on(*task, now));
+            return Some(self.go_on(*task));
         }
         if let Some(kind) = self.due(now) {
             return Some(kind);
@@ -142,7 +142,7 @@ impl Run {
     }
 
     /// What follows for an active task with nothing in flight.
-    fn go_on(&self, task: TaskId, _now: Now) -> Kind {
+    fn go_on(&self, task: TaskId) -> Kind {
         let judged = self.judged(task);
         if judged == Some(true) {
             return self.accepted(task);
@@ -160,7 +160,7 @@ impl Run {
             Ok(Next::Value(value)) => self.produced(task, value),
             Ok(Next::Accept) => self.verdict(task, None),
             Ok(Next::Reject(feedback)) => self.verdict(task, Some(feedback)),
-            Err(fault) => self.failure(task, fault),
+            Err(fault) => self.failure(task, *fault),
         }
     }
 
@@ -385,7 +385,7 @@ impl Run {
             match walk::condition(self, task, view) {
                 Ok(true) => {}
                 Ok(false) => return Some(settled(task, Status::Skipped, Some(Reason::When))),
-                Err(fault) => return Some(self.failed_for_good(task, fault)),
+                Err(fault) => return Some(self.failed_for_good(task, *fault)),
             }
         }
         let (round, phase) = match (loop_of(&self.plan, task), rounds) {
@@ -448,7 +448,7 @@ impl Run {
         let (status, error, output) = match (status, error) {
             (Status::Done, None) => match walk::output(self) {
                 Ok(value) => (Status::Done, None, Some(Payload::Json(value))),
-                Err(fault) => (Status::Failed, Some(Box::new(fault)), None),
+                Err(fault) => (Status::Failed, Some(fault), None),
             },
             (status, error) => (status, error, None),
         };

@@ -300,10 +300,10 @@ impl Driver {
                 let fault = Fault::new(FaultCode::Failed, "there is no action left to start");
                 return Err((String::new(), Box::new(fault)));
             }
-            Err(fault) => return Err((String::new(), Box::new(fault))),
+            Err(fault) => return Err((String::new(), fault)),
         };
         let command = walk::command(run, task, view, &pending, &self.host.environment)
-            .map_err(|fault| (pending.path.clone(), Box::new(fault)))?;
+            .map_err(|fault| (pending.path.clone(), fault))?;
         let phase_key = walk::idempotency_key(&run.id, key, view.round, view.phase);
         let idempotency_key = walk::step_key(&phase_key, &pending.path);
         let allowed = self.host.environment.allowed();
@@ -393,6 +393,10 @@ impl Driver {
                 report = self.reports.recv() => self.inbox.extend(report.map(input_of)),
                 () = clock.sleep(wake) => {}
             }
+        }
+        if more {
+            // Nothing is waited for, but those who send interrupts must have their turn.
+            tokio::task::yield_now().await;
         }
         // Whatever else is there already shares the next durable write.
         while let Ok(by) = self.host.interrupts.try_recv() {

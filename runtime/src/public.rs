@@ -46,11 +46,13 @@ impl Serialize for PublicEvent {
 }
 
 type Fields = Vec<(&'static str, Json)>;
+/// A kind and its fields.
+type Kind = (&'static str, Fields);
 
 /// The events of a row.
 pub fn of<T: AsRef<str>>(run: &str, row: &Event<T>) -> Vec<PublicEvent> {
     let (first, second) = kinds(&row.kind);
-    let event = |(kind, fields): (&'static str, Fields)| PublicEvent {
+    let event = |(kind, fields): Kind| PublicEvent {
         run: run.to_owned(),
         seq: row.seq,
         at: row.at,
@@ -60,12 +62,7 @@ pub fn of<T: AsRef<str>>(run: &str, row: &Event<T>) -> Vec<PublicEvent> {
     first.into_iter().chain(second).map(event).collect()
 }
 
-fn kinds<T: AsRef<str>>(
-    kind: &EventKind<T>,
-) -> (
-    Option<(&'static str, Fields)>,
-    Option<(&'static str, Fields)>,
-) {
+fn kinds<T: AsRef<str>>(kind: &EventKind<T>) -> (Option<Kind>, Option<Kind>) {
     match kind {
         EventKind::Started(started) => {
             let inputs = started.inputs.iter();

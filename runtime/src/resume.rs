@@ -3,7 +3,7 @@
 use crate::checkpoint::{self, RunLock};
 use crate::clock::Timestamp;
 use crate::driver::{Driver, Host};
-use crate::event::{Event, EventKind, PlanPayload, Reason, Resumed, Status};
+use crate::event::{Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, Status};
 use crate::fault::Place;
 use crate::journal::sqlite::{self, End, SqliteJournal};
 use crate::journal::values::ValueStore;
@@ -184,6 +184,10 @@ impl Resumption {
     pub async fn proceed(self, mut host: Host) -> Result<RunRecord, RunFault> {
         if let Some(refusal) = refusal(&self.plan) {
             return Err(RunFault::Refused(Box::new(refusal)));
+        }
+        let unset = runnable::unset_variables(self.folded.run.plan(), &host.environment);
+        if !self.settled && !unset.is_empty() {
+            return Err(RunFault::NotRunnable(unset));
         }
         if self.settled {
             return Ok(self.folded.record);
@@ -433,6 +437,7 @@ fn examine(
         rerun: plan.ids().filter(|id| rerun[id.index()]).collect(),
         changed,
         tasks: (!same_tasks || differs).then(|| heads(&plan)),
+        policy: policy_now(&plan, &comparison),
         plan: match differs {
             true => Some(plan_payload(&plan, folder)?),
             false => None,
@@ -449,6 +454,18 @@ fn examine(
         needs_permission,
     };
     Ok((resume_plan, resumed, settled))
+}
+
+/// Concurrency and budget of the file, if it says something else of one of them than when the run started.
+fn policy_now(plan: &Plan, comparison: &Comparison) -> Option<PolicyNow> {
+    let of_policy = |part: &str| part == "concurrency" || part.starts_with("budget");
+    let mut changes = comparison.changes.iter();
+    changes.find(|change| change.task.is_none() && of_policy(&change.part))?;
+    let policy = &plan.workflow().policy;
+    Some(PolicyNow {
+        concurrency: policy.concurrency.max(1),
+        budget_attempts: policy.budget.as_ref().and_then(|budget| budget.attempts),
+    })
 }
 
 fn compare(folder: &Path, folded: &Folded) -> Result<Comparison, RunFault> {

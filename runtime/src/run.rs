@@ -11,6 +11,7 @@ use crate::queue::TaskSet;
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{Loop, OnError, OnQuota, TaskId, TaskKind, Trigger};
 use outpost_stdlib::Value;
+use outpost_stdlib::quantity::format_duration;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -743,6 +744,10 @@ impl Run {
         let plan = self.plan.clone();
         self.forget();
         self.set_deadline(event.mono);
+        if let Some(policy) = &resumed.policy {
+            self.concurrency = policy.concurrency;
+            self.budget_attempts = policy.budget_attempts;
+        }
         let mut again = vec![false; self.tasks.len()];
         for task in resumed.rerun.iter() {
             again[task.index()] = true;
@@ -930,24 +935,7 @@ pub(crate) fn loop_of(plan: &Plan, task: TaskId) -> Option<&Loop> {
     }
 }
 
-/// A duration for people: `1h30m`, `1.5s`, `20ms`.
+/// A duration for people: `1h30m`, `1s500ms`.
 pub(crate) fn in_words(duration: Duration) -> String {
-    let ms = duration.as_millis();
-    if ms < 1_000 {
-        return format!("{ms}ms");
-    }
-    if ms % 1_000 != 0 {
-        return format!("{}s", ms as f64 / 1_000.0);
-    }
-    let seconds = ms / 1_000;
-    let parts = [
-        (seconds / 86_400, "d"),
-        (seconds / 3_600 % 24, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
-    parts
-        .map(|(count, unit)| format!("{count}{unit}"))
-        .collect()
+    format_duration(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
 }

@@ -171,7 +171,8 @@ pub async fn start(
     options: StartOptions,
     mut host: Host,
 ) -> Result<RunRecord, RunFault> {
-    let diagnostics = runnable::supports(&plan);
+    let mut diagnostics = runnable::supports(&plan);
+    diagnostics.extend(runnable::unset_variables(&plan, &host.environment));
     if !diagnostics.is_empty() {
         return Err(RunFault::NotRunnable(diagnostics));
     }

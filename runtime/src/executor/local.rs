@@ -93,7 +93,7 @@ impl Action {
         let usage = self.usage_file();
         let outcome = match self.command(&usage) {
             Ok(command) => self.run(command, stop, stopped).await,
-            Err(fault) => Outcome::Failed(Box::new(fault)),
+            Err(fault) => Outcome::Failed(fault),
         };
         for report in usage_of(&usage) {
             self.outcomes.usage(id, report);
@@ -115,7 +115,7 @@ impl Action {
         }
     }
 
-    fn command(&self, usage: &Path) -> Result<Command, Fault> {
+    fn command(&self, usage: &Path) -> Result<Command, Box<Fault>> {
         let request = &self.request;
         let streams = request.logs.as_ref().map(|logs| StreamFiles {
             stdout: with_ending(logs, "out"),
@@ -124,7 +124,7 @@ impl Action {
         if let Some(folder) = request.logs.as_ref().and_then(|logs| logs.parent()) {
             fs::create_dir_all(folder).map_err(|error| {
                 let message = format!("the folder of the logs cannot be made: {error}");
-                Fault::new(FaultCode::Workspace, message)
+                Box::new(Fault::new(FaultCode::Workspace, message))
             })?;
         }
         let variables = request.environment.iter();

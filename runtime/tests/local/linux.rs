@@ -16,6 +16,7 @@ use outpost_runtime::executor::HostEnvironment;
 use outpost_runtime::executor::local::Local;
 use outpost_runtime::fault::FaultCode;
 use outpost_runtime::process::{Masks, Supervisor};
+use outpost_runtime::runnable::unset_variables;
 use outpost_runtime::{Host, Observer, PublicEvent, RunRecord, StartOptions, start};
 use outpost_stdlib::{Type, Value};
 use std::fs;
@@ -133,24 +134,25 @@ fn environment_and_folder() {
         "echo \"$OUTPOST_RUN $OUTPOST_TASK $OUTPOST_ATTEMPT $OUTPOST_ROUND $OUTPOST_PHASE $NAMED ${SHOWN-hidden} ${#OUTPOST_IDEMPOTENCY_KEY}\"; basename \"$PWD\"",
     );
     with_env.environment = vec![("NAMED".into(), read(Ref::Env("SHOWN".into())))];
-    let mut unset = shell("true");
-    unset.environment = vec![("NAMED".into(), read(Ref::Env("NOT_SET_ANYWHERE".into())))];
-    let mut of = workflow(vec![
-        task("a", &[], does(Action::Command(Box::new(with_env)))),
-        task("b", &[], does(Action::Command(Box::new(unset)))),
-    ]);
-    of.policy.on_error = outpost_compiler::program::OnError::Continue;
-    let record = run(&planned(of));
+    let plan = planned(workflow(vec![task(
+        "a",
+        &[],
+        does(Action::Command(Box::new(with_env))),
+    )]));
+    let record = run(&plan);
     assert_eq!(
         stdout(&record, "a"),
         "run1 a 1 0 attempt by name hidden 64\nflows\n"
     );
-    let error = record.task("b").unwrap().error.clone().unwrap();
-    assert!(
-        error.message.contains("NOT_SET_ANYWHERE"),
-        "{}",
-        error.message
-    );
+    let mut unset = shell("true");
+    unset.environment = vec![("NAMED".into(), read(Ref::Env("NOT_SET_ANYWHERE".into())))];
+    let plan = planned(workflow(vec![
+        runs("first", &[]),
+        task("b", &[0], does(Action::Command(Box::new(unset)))),
+    ]));
+    let missing = unset_variables(&plan, &HostEnvironment::default());
+    assert_eq!(missing.len(), 1);
+    assert!(missing[0].message.contains("NOT_SET_ANYWHERE"));
 }
 
 fn results_and_failures() {
