@@ -1,14 +1,15 @@
 //! Lists the pages of `explain/`, so that the binary carries them.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let root = env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?;
     let folder = Path::new(&root).join("explain");
-    println!("cargo::rerun-if-changed=explain");
-    println!("cargo::rerun-if-changed=build.rs");
+    let told = b"cargo::rerun-if-changed=explain\ncargo::rerun-if-changed=build.rs\n";
+    io::stdout().write_all(told)?;
 
     let mut pages = Vec::new();
     if folder.is_dir() {

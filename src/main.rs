@@ -3,19 +3,26 @@
 //! It decides nothing about a program or a run: those are the crates below.
 
 mod args;
-mod bug;
 mod commands;
-mod exit;
+
+mod choose;
 mod files;
+mod fitness;
+mod host;
 mod inputs;
+mod source;
+
+mod exit;
 mod progress;
 mod report;
 mod summary;
 mod terminal;
 mod watch;
 
+mod bug;
+
 use args::{Arguments, Command};
-use exit::{Exit, Failure};
+use exit::{Exit, Failure, read_or_not};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use terminal::{Streams, Style, visible};
@@ -35,7 +42,7 @@ fn main() -> ExitCode {
     };
     let streams = Streams::detect(arguments.color);
     let result = dispatch(arguments, streams).and_then(|exit| {
-        io::stdout().flush()?;
+        read_or_not(io::stdout().flush())?;
         Ok(exit)
     });
     match result {
@@ -51,12 +58,12 @@ fn dispatch(arguments: Arguments, streams: Streams) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Check(arguments) => commands::check::run(arguments, streams),
         Command::Explain(arguments) => commands::explain::run(arguments, streams),
-        Command::Run(_)
-        | Command::Resume(_)
-        | Command::Runs(_)
-        | Command::Status(_)
-        | Command::Events(_)
-        | Command::Logs(_) => Err(Failure::usage("not there yet")),
+        Command::Run(arguments) => commands::run::run(arguments, streams),
+        Command::Resume(arguments) => commands::resume::run(arguments, streams),
+        Command::Runs(arguments) => commands::runs::run(arguments, streams),
+        Command::Status(arguments) => commands::status::run(arguments, streams),
+        Command::Events(arguments) => commands::events::run(arguments, streams),
+        Command::Logs(arguments) => commands::logs::run(arguments, streams),
     }
 }
 

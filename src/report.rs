@@ -9,7 +9,9 @@ use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
     SourceCode, SourceSpan, SpanContents,
 };
-use outpost_grammar::{Diagnostic, Label, Severity, Source, SourceId, SourceMap};
+use outpost_grammar::{
+    Code, Diagnostic, Label, Location, Severity, Source, SourceId, SourceMap, Span,
+};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt;
@@ -20,6 +22,9 @@ const MAX_EXCERPT_BYTES: usize = 4 << 10;
 
 /// How much of an overlong line is shown before and after a place.
 const NEIGHBOURHOOD_BYTES: usize = 60;
+
+/// Of an excerpt that is no diagnostic.
+const NO_CODE: Code = Code("");
 
 /// Diagnostics of one compilation, with the sources that they point into.
 pub struct Findings<'a> {
@@ -81,6 +86,35 @@ pub fn write(to: &mut impl Write, findings: &Findings<'_>, terminal: &Terminal) 
         writeln!(to, "{}", render(&texts, diagnostic, terminal))?;
     }
     Ok(())
+}
+
+/// A fact at a place that is no diagnostic of a file: what differs from an earlier state of it.
+pub fn excerpt(
+    sources: &SourceMap,
+    at: Location,
+    title: &str,
+    notes: Vec<String>,
+    terminal: &Terminal,
+) -> String {
+    let diagnostic = Diagnostic {
+        notes,
+        ..Diagnostic::error(NO_CODE, at, title)
+    };
+    render(&Texts::of(sources), &diagnostic, terminal)
+}
+
+/// The rest of a line from a place on, as a program tells it: a file's name, a line and a column from 1.
+pub fn place(sources: &SourceMap, file: &str, line: u32, column: u32) -> Option<Location> {
+    let (id, source) = sources.iter().find(|(_, source)| source.name == file)?;
+    let text = source.text.split_inclusive('\n').nth(line as usize - 1)?;
+    let base = text.as_ptr() as usize - source.text.as_ptr() as usize;
+    let column = column as usize - 1;
+    let start = text
+        .char_indices()
+        .nth(column)
+        .map_or(text.len(), |(at, _)| at);
+    let end = text.trim_end().len().max(start);
+    Some(Location::new(id, Span::new(base + start, base + end)))
 }
 
 /// Renders one diagnostic with its excerpts, ending in a newline.
@@ -158,7 +192,9 @@ impl miette::Diagnostic for Shown<'_> {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        Some(Box::new(format!("{severity}[{}]", self.diagnostic.code.0)))
+        (self.diagnostic.code != NO_CODE).then(|| -> Box<dyn fmt::Display> {
+            Box::new(format!("{severity}[{}]", self.diagnostic.code.0))
+        })
     }
 
     fn severity(&self) -> Option<miette::Severity> {
@@ -273,7 +309,7 @@ impl SourceCode for Excerpts<'_> {
         let piece = self.pieces.iter().find(within);
         let piece = piece.ok_or(MietteError::OutOfBounds)?;
         let (start, end) = (start - piece.base, end - piece.base);
-        let (first, last) = excerpt(piece.text, start, end, lines_before, lines_after);
+        let (first, last) = window(piece.text, start, end, lines_before, lines_after);
 
         let source = piece.source;
         let (first_line, _) = source.line_column(first as u32);
@@ -300,7 +336,7 @@ impl SourceCode for Excerpts<'_> {
 }
 
 /// The bytes of whole lines around a place, or its neighbourhood if those are too long.
-fn excerpt(
+fn window(
     text: &str,
     start: usize,
     end: usize,
@@ -370,7 +406,6 @@ fn harmless(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outpost_grammar::{Code, Location, Span};
 
     const PLAIN: Terminal = Terminal {
         color: false,

@@ -2,10 +2,11 @@
 
 use crate::progress::{Ending, Progress, elapsed};
 use crate::terminal::one_line;
-use outpost_runtime::driver::Observer;
-use outpost_runtime::public::PublicEvent;
+use outpost_runtime::{Observer, PublicEvent};
 use serde_json::Value as Json;
+use std::cell::RefCell;
 use std::io::Write;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The longest piece of a message in a line.
@@ -13,19 +14,19 @@ const MAX_WORDS: usize = 200;
 
 /// Shows progress.
 pub struct Watcher {
-    progress: Progress,
+    progress: Rc<RefCell<Progress>>,
 }
 
 impl Watcher {
     /// Watches on a display.
-    pub fn new(progress: Progress) -> Watcher {
+    pub fn new(progress: Rc<RefCell<Progress>>) -> Watcher {
         Watcher { progress }
     }
 }
 
 impl Observer for Watcher {
     fn event(&mut self, event: &PublicEvent) -> Result<(), String> {
-        show(&mut self.progress, event);
+        show(&mut self.progress.borrow_mut(), event);
         Ok(())
     }
 }
@@ -116,7 +117,7 @@ pub fn words(event: &PublicEvent) -> String {
             }
         }
         "stop" => stop_words(text(event, "reason"), text(event, "task")),
-        "budget-exceeded" => format!("the budget is spent: {}", text(event, "message")),
+        "budget-exceeded" => text(event, "message").to_owned(),
         "finish" => match event.get("error") {
             Some(error) => format!("{}: {}", text(event, "status"), message(Some(error))),
             None => text(event, "status").to_owned(),

@@ -296,6 +296,8 @@ impl Run {
             };
         }
         match self.wait_before_retry(task, &error) {
+            // The next attempt would be asked of a spent budget (SEMANTICS T3).
+            Some(_) if self.halt == Some(Halt::Spent) => self.cancelled(task),
             Some(wait) => EventKind::RetryScheduled {
                 task,
                 attempt,
@@ -330,10 +332,10 @@ impl Run {
         };
         let series = self.task(task).detail.as_ref()?.series;
         let cleared = match self.halt {
-            None => true,
+            None | Some(Halt::Spent) => true,
             // Only clean-up still runs then, under its own rules.
             Some(Halt::Failing) => self.awaited,
-            Some(Halt::Spent | Halt::Cancelled | Halt::Expired) => false,
+            Some(Halt::Cancelled | Halt::Expired) => false,
         };
         let again = cleared
             && series < retry.attempts

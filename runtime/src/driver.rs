@@ -161,6 +161,12 @@ impl Driver {
         let mut effects = Vec::new();
         let mut more = false;
         loop {
+            // What has happened comes before what is due: an outcome at the very deadline still counts.
+            if let Some(input) = self.inbox.pop_front()
+                && let Some(kind) = self.event_of(input)
+            {
+                self.happen(kind, now, &mut batch, &mut effects);
+            }
             while let Some(kind) = self.run.decide(now) {
                 self.happen(kind, now, &mut batch, &mut effects);
                 if batch.len() >= MAX_BATCH {
@@ -168,14 +174,8 @@ impl Driver {
                     break;
                 }
             }
-            if more {
+            if more || self.inbox.is_empty() {
                 break;
-            }
-            let Some(input) = self.inbox.pop_front() else {
-                break;
-            };
-            if let Some(kind) = self.event_of(input) {
-                self.happen(kind, now, &mut batch, &mut effects);
             }
         }
         self.commit(&batch)?;
