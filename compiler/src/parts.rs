@@ -197,7 +197,7 @@ impl Parts<'_> {
         }
         let kind = self.printer.kind(&task.value_type);
         self.add("type", kind);
-        self.some_expr("when", task.when.as_ref());
+        self.some_expr("when", task.when.as_deref());
         let trigger = match task.trigger {
             Trigger::Success => None,
             Trigger::Failure => Some("failure"),
@@ -263,7 +263,7 @@ impl Parts<'_> {
         for step in &body.steps {
             self.step(prefix, step);
         }
-        self.some_expr(&format!("{prefix}output"), body.output.as_ref());
+        self.some_expr(&format!("{prefix}output"), body.output.as_deref());
     }
 
     fn check(&mut self, check: &Check) {
@@ -293,7 +293,7 @@ impl Parts<'_> {
             Action::Command(command) => self.command(&prefix, command),
             Action::Assert { condition, message } => {
                 self.expr(&format!("{prefix}assert"), condition);
-                self.some_expr(&format!("{prefix}message"), message.as_ref());
+                self.some_expr(&format!("{prefix}message"), message.as_deref());
             }
             Action::Agent(turn) => self.agent(&prefix, turn),
             Action::Call { step, arguments } => {
@@ -371,8 +371,8 @@ impl Parts<'_> {
         if let Some((sandbox, _)) = command.sandbox {
             self.sandbox(prefix, sandbox);
         }
-        self.some_expr(&format!("{prefix}stdin"), command.stdin.as_ref());
-        self.some_expr(&format!("{prefix}directory"), command.directory.as_ref());
+        self.some_expr(&format!("{prefix}stdin"), command.stdin.as_deref());
+        self.some_expr(&format!("{prefix}directory"), command.directory.as_deref());
         self.environment(prefix, &command.environment);
         match &command.accepts {
             crate::program::Accepts::Any => self.add(&format!("{prefix}accepts"), "any".into()),

@@ -332,7 +332,7 @@ pub struct Task {
     /// What it waits for: `after` and every task whose value it reads, each once, in order of first mention.
     pub dependencies: Box<[Dependency]>,
     /// Whether it runs at all.
-    pub when: Option<Expr>,
+    pub when: Option<Box<Expr>>,
     /// When it runs relative to its dependencies.
     pub trigger: Trigger,
     /// The deadline of an attempt; of a round in a loop.
@@ -426,13 +426,13 @@ pub enum TaskKind {
     /// One body.
     Task(Body),
     /// Attempt and check until accepted.
-    Loop(Loop),
+    Loop(Box<Loop>),
     /// A gate: `approval` or `pause`.
-    Gate(Gate),
+    Gate(Box<Gate>),
     /// A question.
-    Ask(Ask),
+    Ask(Box<Ask>),
     /// Candidates against one another.
-    Race(Race),
+    Race(Box<Race>),
 }
 
 impl TaskKind {
@@ -470,7 +470,7 @@ pub struct Body {
     /// At least one; a single unnamed one is the body's only action, whose result is `result`.
     pub steps: Box<[Step]>,
     /// `output:`; without it the last step's result.
-    pub output: Option<Expr>,
+    pub output: Option<Box<Expr>>,
 }
 
 /// One action.
@@ -526,9 +526,9 @@ pub enum Action {
     /// `assert:`.
     Assert {
         /// What must hold.
-        condition: Expr,
+        condition: Box<Expr>,
         /// What is said when it does not.
-        message: Option<Expr>,
+        message: Option<Box<Expr>>,
     },
     /// `agent:`, `continue:`, `fork:`.
     Agent(Box<AgentTurn>),
@@ -585,11 +585,11 @@ pub struct Command {
     /// Where it runs.
     pub sandbox: Option<(SandboxRef, Location)>,
     /// Standard input.
-    pub stdin: Option<Expr>,
+    pub stdin: Option<Box<Expr>>,
     /// Its own environment.
     pub environment: Environment,
     /// Relative to the sandbox's top, or to the file's folder.
-    pub directory: Option<Expr>,
+    pub directory: Option<Box<Expr>>,
     /// Which exit statuses are no failure. In a check every status is a value: [`Accepts::Any`].
     pub accepts: Accepts,
     /// The type of its standard output as JSON.

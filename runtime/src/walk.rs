@@ -347,7 +347,7 @@ impl<'a> Walk<'a> {
             let value = self.evaluate_with(value, frame, Some(host))?;
             environment.push((name.to_string(), text_of(value)));
         }
-        let optional = |expr: &Option<Expr>| -> Result<Option<String>, Box<Fault>> {
+        let optional = |expr: &Option<Box<Expr>>| -> Result<Option<String>, Box<Fault>> {
             match expr {
                 Some(expr) => {
                     let value = self.evaluate(expr, frame)?;

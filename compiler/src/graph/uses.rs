@@ -42,7 +42,7 @@ pub(crate) fn of(program: &Program, task: &Task) -> Uses {
         uses: Uses::default(),
         steps: 0,
     };
-    walk.some(task.when.as_ref());
+    walk.some(task.when.as_deref());
     if let Some(cache) = &task.cache {
         walk.expr(&cache.key);
         walk.expr(&cache.version);
@@ -222,7 +222,7 @@ impl Walk<'_> {
         for step in &body.steps {
             self.action(&step.action, frame);
         }
-        self.some(body.output.as_ref());
+        self.some(body.output.as_deref());
     }
 
     fn check(&mut self, check: &Check, frame: &Frame) {
@@ -248,7 +248,7 @@ impl Walk<'_> {
             Action::Command(command) => self.command(command, frame),
             Action::Assert { condition, message } => {
                 self.expr(condition);
-                self.some(message.as_ref());
+                self.some(message.as_deref());
             }
             Action::Agent(turn) => self.turn(turn, frame),
             Action::Call { step, arguments } => self.call(*step, arguments, frame),
@@ -272,8 +272,8 @@ impl Walk<'_> {
                 self.expr(text);
             }
         }
-        self.some(command.stdin.as_ref());
-        self.some(command.directory.as_ref());
+        self.some(command.stdin.as_deref());
+        self.some(command.directory.as_deref());
         self.environment(&command.environment);
         if let Some((sandbox, _)) = command.sandbox {
             self.sandbox(sandbox, frame);

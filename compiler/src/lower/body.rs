@@ -77,7 +77,7 @@ impl<'t> Context<'t> {
         (
             Body {
                 steps: steps.into(),
-                output,
+                output: output.map(Box::new),
             },
             kind,
         )
@@ -346,7 +346,11 @@ impl<'t> Context<'t> {
             "assert" => {
                 let condition = self.condition(scope, value, "`assert`");
                 let message = self.text_option(scope, entries, "message");
-                (Action::Assert { condition, message }, Type::Bool)
+                let action = Action::Assert {
+                    condition: Box::new(condition),
+                    message: message.map(Box::new),
+                };
+                (action, Type::Bool)
             }
             "step" => self.call_step(scope, value),
             "workflow" => {
@@ -453,9 +457,9 @@ impl<'t> Context<'t> {
         let command = Command {
             what,
             sandbox,
-            stdin,
+            stdin: stdin.map(Box::new),
             environment,
-            directory,
+            directory: directory.map(Box::new),
             accepts,
             returns,
             timeout,

@@ -83,7 +83,7 @@ impl<'t> Context<'t> {
             at,
             doc: block.doc.as_ref().map(|doc| Arc::from(&**doc)),
             dependencies,
-            when,
+            when: when.map(Box::new),
             trigger,
             timeout,
             retry: retry.map(Box::new),
@@ -250,13 +250,13 @@ impl<'t> Context<'t> {
         let bodies = bodies.unwrap_or_else(|| no_bodies(entries.head()));
         let kind = bodies.kind.clone();
         (
-            TaskKind::Loop(Loop {
+            TaskKind::Loop(Box::new(Loop {
                 max_rounds: max_rounds.unwrap_or(1),
                 attempt: bodies.attempt,
                 check: bodies.check,
                 stop_on_stall,
                 retry_phase: retry_phase.map(Box::new),
-            }),
+            })),
             kind,
         )
     }
@@ -458,12 +458,12 @@ impl<'t> Context<'t> {
             _ => {}
         }
         (
-            TaskKind::Race(Race {
+            TaskKind::Race(Box::new(Race {
                 attempt,
                 check,
                 score,
                 best,
-            }),
+            })),
             Type::race_result(&kind),
         )
     }
@@ -471,11 +471,11 @@ impl<'t> Context<'t> {
     fn gate(&mut self, scope: &mut Scope<'t>, entries: &Entries<'t>, pause: bool) -> TaskKind {
         let prompt = self.shown_text(scope, entries, "prompt");
         let actors = self.actors(entries);
-        TaskKind::Gate(Gate {
+        TaskKind::Gate(Box::new(Gate {
             pause,
             prompt,
             actors,
-        })
+        }))
     }
 
     /// A prompt or a question: required, and not blank.
@@ -583,12 +583,12 @@ impl<'t> Context<'t> {
             self.repeated_choices(entries, list);
         }
         (
-            TaskKind::Ask(Ask {
+            TaskKind::Ask(Box::new(Ask {
                 question,
                 choices,
                 free_text,
                 actors,
-            }),
+            })),
             kind,
         )
     }

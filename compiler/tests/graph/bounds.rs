@@ -82,7 +82,7 @@ fn attempts_of_loops_and_retries() {
 #[test]
 fn a_condition_takes_dependents_along_but_not_soft_ones() {
     let mut first = make("first");
-    first.when = Some(text("x"));
+    first.when = Some(Box::new(text("x")));
     let tasks = vec![
         first,
         after(make("hard"), &[(0, false)]),

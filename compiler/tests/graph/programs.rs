@@ -176,11 +176,11 @@ pub fn agent(id: u32, brief: Expr, sandbox: Option<u32>) -> Action {
 }
 
 pub fn gate(pause: bool, prompt: Expr) -> TaskKind {
-    TaskKind::Gate(Gate {
+    TaskKind::Gate(Box::new(Gate {
         pause,
         prompt,
         actors: vec!["maintainer".into()],
-    })
+    }))
 }
 
 pub fn plain(name: &str, harness: &str, model: Option<&str>) -> Agent {
@@ -197,7 +197,7 @@ pub fn plain(name: &str, harness: &str, model: Option<&str>) -> Agent {
 }
 
 pub fn looping(max_rounds: u64, attempt: Body, items: Vec<CheckItem>) -> TaskKind {
-    TaskKind::Loop(Loop {
+    TaskKind::Loop(Box::new(Loop {
         max_rounds,
         attempt,
         check: Check {
@@ -206,7 +206,7 @@ pub fn looping(max_rounds: u64, attempt: Body, items: Vec<CheckItem>) -> TaskKin
         },
         stop_on_stall: None,
         retry_phase: None,
-    })
+    }))
 }
 
 pub fn reject(when: Expr) -> CheckItem {
@@ -301,7 +301,9 @@ pub fn fix_tests() -> Plan {
         ),
         &[(2, false)],
     );
-    publish.when = Some(maker.condition("inputs.publish && run.name != \"dry\""));
+    publish.when = Some(Box::new(
+        maker.condition("inputs.publish && run.name != \"dry\""),
+    ));
     let value = maker.reads("fix?.summary", 1);
     let mut notify = after(
         task("notify", TaskKind::Task(one(Action::Value(value)))),
@@ -347,12 +349,12 @@ pub fn everything() -> Plan {
     };
     let ask = task(
         "scope",
-        TaskKind::Ask(Ask {
+        TaskKind::Ask(Box::new(Ask {
             question: text("How large may the change be?"),
             choices: Some(choices),
             free_text: false,
             actors: vec!["*".into()],
-        }),
+        })),
     );
     let rejects = reject(maker.condition("validate.status != 0"));
     let race = Race {
@@ -369,7 +371,7 @@ pub fn everything() -> Plan {
     };
     let value = maker.reads("scope", 1);
     let mut compete = after(
-        task("compete", TaskKind::Race(race)),
+        task("compete", TaskKind::Race(Box::new(race))),
         &[(0, true), (1, false)],
     );
     let list = maker.written(
@@ -385,7 +387,7 @@ pub fn everything() -> Plan {
         key: None,
         parallel: None,
     }));
-    compete.when = Some(value);
+    compete.when = Some(Box::new(value));
     let call = Action::Workflow {
         workflow: WorkflowId(1),
         inputs: Box::default(),

@@ -158,7 +158,7 @@ fn environment_and_folder() {
 fn results_and_failures() {
     let mut accepts = shell("cat; exit 5");
     accepts.accepts = Accepts::Only(vec![0, 5]);
-    accepts.stdin = Some(text("given"));
+    accepts.stdin = Some(Box::new(text("given")));
     let mut returns = shell("echo '[1, 2]'");
     returns.returns = Some(Type::List(Arc::new(Type::Int)));
     let mut wrong = shell("echo '[true]'");

@@ -123,7 +123,7 @@ pub fn command(program: &str) -> Action {
 pub fn told(program: &str, stdin: Expr) -> Action {
     match command(program) {
         Action::Command(mut command) => {
-            command.stdin = Some(stdin);
+            command.stdin = Some(Box::new(stdin));
             Action::Command(command)
         }
         other => other,
@@ -133,7 +133,7 @@ pub fn told(program: &str, stdin: Expr) -> Action {
 pub fn body(steps: Vec<Step>, output: Option<Expr>) -> Body {
     Body {
         steps: steps.into(),
-        output,
+        output: output.map(Box::new),
     }
 }
 
@@ -187,7 +187,7 @@ pub trait TaskOptions: Sized {
 
 impl TaskOptions for Task {
     fn when(mut self, when: Expr) -> Task {
-        self.when = Some(when);
+        self.when = Some(Box::new(when));
         self
     }
 
@@ -238,7 +238,7 @@ pub fn reject(feedback: Expr, when: Expr) -> CheckItem {
 }
 
 pub fn looped(key: &str, after: &[u32], of_task: Loop) -> Task {
-    of_kind(key, after, TaskKind::Loop(of_task))
+    of_kind(key, after, TaskKind::Loop(Box::new(of_task)))
 }
 
 pub fn a_loop(max_rounds: u64, attempt: Body, check: Vec<CheckItem>) -> Loop {

@@ -43,7 +43,7 @@ fn random_tasks(numbers: &mut Numbers) -> Vec<Task> {
                 _ => Trigger::Success,
             };
             if numbers.below(6) == 0 {
-                task.when = Some(truth(numbers.below(2) == 0));
+                task.when = Some(Box::new(truth(numbers.below(2) == 0)));
             }
             task.dependencies = dependencies.into();
             task
