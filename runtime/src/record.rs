@@ -161,6 +161,16 @@ impl RunRecord {
                 if let Some(tasks) = &resumed.tasks {
                     self.declare(tasks);
                 }
+                for task in &mut self.tasks {
+                    if !matches!(task.status, TaskStatus::Settled(_) | TaskStatus::Paused) {
+                        task.wait_anew();
+                    }
+                }
+                for id in &resumed.renewed {
+                    if let Some(task) = self.tasks.get_mut(id.index()) {
+                        task.wait_anew();
+                    }
+                }
             }
             EventKind::CancelRequested { .. } | EventKind::TimedOut { .. } => {}
             EventKind::BudgetExceeded { .. } => {}
@@ -339,6 +349,15 @@ impl TaskRecord {
             | EventKind::Stopping(_)
             | EventKind::Woke(_) => {}
         }
+    }
+
+    /// Another start goes on: what came of the last one does not count.
+    fn wait_anew(&mut self) {
+        self.status = TaskStatus::Waiting;
+        self.value = None;
+        self.error = None;
+        self.reason = None;
+        self.finished = None;
     }
 
     /// The record of a round: the last one, or a new one.

@@ -416,7 +416,8 @@ fn examine(
                 .to_owned(),
         );
     }
-    let (tasks, needs_permission) = tasks(folded, &rerun, options);
+    let again = again(run, &rerun);
+    let (tasks, needs_permission) = tasks(folded, &rerun, &again, options);
     let runs = tasks.iter().any(|task| match task.action {
         TaskAction::Rerun | TaskAction::Run => true,
         TaskAction::Reuse | TaskAction::Blocked => false,
@@ -434,6 +435,10 @@ fn examine(
     let resumed = Resumed {
         outpostc: env!("CARGO_PKG_VERSION").to_owned(),
         retry_incomplete: options.retry_incomplete,
+        renewed: plan
+            .ids()
+            .filter(|id| again[id.index()] && matches!(run.task(*id).state, State::Settled(_)))
+            .collect(),
         rerun: plan.ids().filter(|id| rerun[id.index()]).collect(),
         changed,
         tasks: (!same_tasks || differs).then(|| heads(&plan)),
@@ -566,6 +571,15 @@ fn spread(run: &Run, rerun: &mut [bool]) {
     }
 }
 
+/// All tasks that are not settled for good.
+fn again(run: &Run, rerun: &[bool]) -> Vec<bool> {
+    let mut again = rerun.to_vec();
+    for id in run.plan().order() {
+        again[id.index()] = again[id.index()] || run.runs_again(*id, &again);
+    }
+    again
+}
+
 fn changed(plan: &Plan, comparison: &Comparison) -> Vec<TaskId> {
     let of_body = |part: &str| {
         let head = part.split('.').next().unwrap_or(part);
@@ -592,13 +606,14 @@ fn changed(plan: &Plan, comparison: &Comparison) -> Vec<TaskId> {
     ids
 }
 
-fn tasks(folded: &Folded, rerun: &[bool], options: &ResumeOptions) -> (Vec<TaskPlan>, Vec<String>) {
+fn tasks(
+    folded: &Folded,
+    rerun: &[bool],
+    again: &[bool],
+    options: &ResumeOptions,
+) -> (Vec<TaskPlan>, Vec<String>) {
     let run = &folded.run;
     let plan = run.plan();
-    let mut again = rerun.to_vec();
-    for id in plan.order() {
-        again[id.index()] = again[id.index()] || run.runs_again(*id, &again);
-    }
     let exhausted = plan
         .ids()
         .find(|id| run.is_exhausted(*id) && !again[id.index()]);
@@ -616,7 +631,7 @@ fn tasks(folded: &Folded, rerun: &[bool], options: &ResumeOptions) -> (Vec<TaskP
                     format!("`{key}` is exhausted, which is final"),
                 )
             }
-            Some(_) | None => fate(folded, id, &again, rerun[id.index()]),
+            Some(_) | None => fate(folded, id, again, rerun[id.index()]),
         };
         if action == TaskAction::Rerun && !rerun[id.index()] && !options.retry_incomplete {
             needs_permission.push(key.clone());
