@@ -3,7 +3,9 @@
 use crate::checkpoint::{self, RunLock};
 use crate::clock::Timestamp;
 use crate::driver::{Driver, Host};
-use crate::event::{Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, Status};
+use crate::event::{
+    Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, SourceDigest, Status,
+};
 use crate::fault::Place;
 use crate::journal::sqlite::{self, End, SqliteJournal};
 use crate::journal::values::ValueStore;
@@ -11,7 +13,9 @@ use crate::journal::{Journal, JournalFault};
 use crate::record::{RunRecord, TaskRecord, TaskStatus};
 use crate::run::{Run, State};
 use crate::runnable;
-use crate::start::{Refusal, RefusalReason, RunFault, heads, of_drive, places, plan_payload};
+use crate::start::{
+    Refusal, RefusalReason, RunFault, heads, of_drive, places, plan_payload, sources,
+};
 use outpost_compiler::compat::{self, Comparison, Judgement, Standing};
 use outpost_compiler::parts::PlanRecord;
 use outpost_compiler::plan::Plan;
@@ -260,6 +264,8 @@ struct Folded {
     run: Run,
     record: RunRecord,
     plan: PlanPayload,
+    /// What the plan was made from; nothing if a later start came with another one.
+    sources: Option<(String, Vec<SourceDigest>)>,
     end: End,
     /// Whether the last row is the end of a start.
     ended: bool,
@@ -279,6 +285,7 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
     let mut state = Run::new(plan.clone(), run);
     let mut reader = Reader::default();
     let mut payload = None;
+    let mut sources = None;
     let mut to_plan: Vec<Option<TaskId>> = Vec::new();
     let mut same = false;
     let end = sqlite::read(folder, run, &mut |event| {
@@ -286,11 +293,13 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
         let declared = match &event.kind {
             EventKind::Started(started) => {
                 payload = Some(started.plan.clone());
+                sources = Some((started.outpostc.clone(), started.sources.clone()));
                 true
             }
             EventKind::Resumed(resumed) => {
                 if let Some(plan) = &resumed.plan {
                     payload = Some(plan.clone());
+                    sources = None;
                 }
                 resumed.tasks.is_some()
             }
@@ -331,6 +340,7 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
         run: state,
         record: reader.record,
         plan,
+        sources,
         end,
         ended,
     })
@@ -349,18 +359,17 @@ impl Reader {
         let seq = event.seq;
         let wrong = |message: String| JournalFault::damaged(seq, message);
         let first = seq == 1;
+        if first && let EventKind::Started(started) = event.kind {
+            let event = Event {
+                seq,
+                at: event.at,
+                mono: event.mono,
+                kind: EventKind::Started(started),
+            };
+            self.record.apply(&event);
+            return Ok(event);
+        }
         match &event.kind {
-            EventKind::Started(started) if first => {
-                // The list of tasks has to be known before anything names one of them.
-                let head = Event {
-                    seq,
-                    at: event.at,
-                    mono: event.mono,
-                    kind: EventKind::Started(started.clone()),
-                };
-                self.record.apply(&head);
-                return Ok(head);
-            }
             EventKind::Started(_) => return Err(wrong("starts the run again".into())),
             EventKind::Resumed(_) => self.finished = false,
             _ if first => return Err(wrong("does not start the run".into())),
@@ -475,11 +484,14 @@ fn policy_now(plan: &Plan, comparison: &Comparison) -> Option<PolicyNow> {
 
 fn compare(folder: &Path, folded: &Folded) -> Result<Comparison, RunFault> {
     let plan = folded.run.plan();
+    if is_unchanged(folded) {
+        return Ok(Comparison::default());
+    }
     let old: PlanRecord = match &folded.plan {
         PlanPayload::Json(record) => record.clone(),
         PlanPayload::Sha256(digest) => {
             let store = ValueStore::new(folder);
-            // The usual case costs no reading: the file was not changed.
+            // Another layout of the same meaning costs no reading.
             if let PlanPayload::Sha256(now) = plan_payload(plan, folder)?
                 && now == *digest
             {
@@ -498,6 +510,21 @@ fn compare(folder: &Path, folded: &Folded) -> Result<Comparison, RunFault> {
     Ok(compat::compare(&old, plan, &|key| {
         record.task(key).map_or(Standing::Untouched, standing)
     }))
+}
+
+/// Whether the plan is made from the very texts that the run started from: then it is the same plan.
+///
+/// A file that is read by `readFile` is no source, so a project that may do so is compared part by part.
+fn is_unchanged(folded: &Folded) -> bool {
+    let Some((outpostc, before)) = &folded.sources else {
+        return false;
+    };
+    let plan = folded.run.plan();
+    let mut texts = plan.program().sources.iter();
+    outpostc == env!("CARGO_PKG_VERSION")
+        && folded.record.workflow == *plan.workflow().name
+        && texts.all(|(_, source)| !source.text.contains("readFile"))
+        && *before == sources(plan)
 }
 
 fn standing(task: &TaskRecord) -> Standing {
