@@ -306,11 +306,16 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
             _ => false,
         };
         if declared {
-            let tasks = reader.record.tasks.iter();
-            to_plan = tasks.map(|task| plan.find(&task.key)).collect();
-            let mut ids = plan.ids().map(Some);
-            same = to_plan.len() == plan.tasks().len()
-                && to_plan.iter().all(|id| *id == ids.next().flatten());
+            let tasks = &reader.record.tasks;
+            same = tasks.len() == plan.tasks().len()
+                && tasks
+                    .iter()
+                    .zip(plan.tasks())
+                    .all(|(a, b)| *a.key == *b.key);
+            to_plan = match same {
+                true => Vec::new(),
+                false => tasks.iter().map(|task| plan.find(&task.key)).collect(),
+            };
         }
         if same {
             state.apply(&event);
@@ -351,6 +356,8 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
 pub(crate) struct Reader {
     pub(crate) record: RunRecord,
     finished: bool,
+    /// The place of the task that was last named: the next one is often the same or the one behind it.
+    last: usize,
 }
 
 impl Reader {
@@ -384,8 +391,14 @@ impl Reader {
         if let Some(tasks) = tasks {
             self.record.declare(&tasks);
         }
+        let (record, last) = (&self.record, &mut self.last);
         let mut name = |key: &str| {
-            let id = self.record.find(key);
+            let is_at = |at: &usize| record.tasks.get(*at).is_some_and(|task| task.key == key);
+            let near = [*last, *last + 1].into_iter().find(is_at);
+            let id = near
+                .map(|at| TaskId(at as u32))
+                .or_else(|| record.find(key));
+            *last = id.map_or(*last, TaskId::index);
             id.ok_or_else(|| wrong(format!("is about a task that is not there, `{key}`")))
         };
         let kind = event.kind.with_tasks(&mut name)?;
