@@ -3,18 +3,20 @@
 use crate::args::RunChoice;
 use crate::exit::{Exit, Failure};
 use crate::files::Project;
+use outpost_runtime::event::Status;
+use outpost_runtime::fault::FaultCode;
 use outpost_runtime::view::RunSummary;
-use outpost_runtime::{RunFault, RunRecord, find_run, list_runs, open_run};
+use outpost_runtime::{RunFault, RunRecord, RunStatus, find_run, list_runs, open_run};
 
 /// The id of the run that is meant.
 pub fn run(project: &Project, choice: &RunChoice) -> Result<String, Failure> {
     match &choice.run {
         Some(id) => by_id(project, id),
         None => match summaries(project)?
-            .into_iter()
-            .rfind(RunSummary::is_unfinished)
+            .iter()
+            .rfind(|run| is_open(project, run))
         {
-            Some(run) => Ok(run.id),
+            Some(run) => Ok(run.id.clone()),
             None => Err(Failure::usage("this project has no unfinished run")
                 .help("list all runs with `outpostc runs`")),
         },
@@ -34,6 +36,14 @@ pub fn by_id(project: &Project, id: &str) -> Result<String, Failure> {
         ))
         .help("write more of the id")),
     }
+}
+
+/// Whether going on with a run has a point: not if a loop of it is exhausted, which is final.
+pub fn is_open(project: &Project, run: &RunSummary) -> bool {
+    let failed = run.status == RunStatus::Ended(Status::Failed);
+    let exhausted =
+        || record(project, &run.id).is_ok_and(|record| record.code == Some(FaultCode::Exhausted));
+    run.is_unfinished() && !(failed && exhausted())
 }
 
 /// All runs that can be read, the oldest first.

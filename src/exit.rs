@@ -93,6 +93,14 @@ impl Failure {
     }
 }
 
+/// What was written, where the exit status tells something that holds even if nobody reads on.
+pub fn read_or_not(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
 /// Output that cannot be written. A reader that went away wants no more, which is no mistake.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {

@@ -123,12 +123,17 @@ impl Loader for Project {
 
 /// A path that cannot be read is wrong usage.
 pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    let why = match error.kind() {
+    let why = io_words(error);
+    Failure::usage(format!("cannot read `{}`: {why}", path.display()))
+}
+
+/// Why a file cannot be used, without the number that the system has for it.
+pub fn io_words(error: &io::Error) -> String {
+    match error.kind() {
         io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "it is not permitted".to_owned(),
         _ => error.to_string(),
-    };
-    Failure::usage(format!("cannot read `{}`: {why}", path.display()))
+    }
 }
 
 /// What Git tracks or does not ignore; `None` if Git is not there or the folder is in no repository.

@@ -83,32 +83,36 @@ fn of(project: &Project, run: &str, file: &str, workflow: &str) -> Fitness {
     let Ok(previewed) = previewed else {
         return Fitness::Fit;
     };
-    let (wanted, command) = match previewed.verdict {
+    let (wanted, needs) = match previewed.verdict {
         Verdict::Compatible => return Fitness::Fit,
-        Verdict::Incompatible => ("incompatible", format!("outpostc resume {run} --plan")),
+        Verdict::Incompatible => ("incompatible", ""),
         Verdict::NeedsChoice => (
             "needs-choice",
-            format!("outpostc resume {run} --keep-results, or --rerun-changed"),
+            "; it needs --keep-results or --rerun-changed",
         ),
     };
-    let changes = previewed.changes.iter();
-    let mut changes = changes.filter(|change| change.verdict == wanted);
-    match changes.next() {
+    let mut changes = previewed.changes.iter();
+    match changes.find(|change| change.verdict == wanted) {
         Some(change) => unfit(
-            format!("{file} was edited: {}", change_words(change)),
-            command,
+            format!("{file} was edited: {}{needs}", change_words(change)),
+            format!("outpostc resume {run} --plan"),
         ),
         None => Fitness::Fit,
     }
 }
 
-/// A change in one line: `maxRounds` of `fix` was 3, is 5.
-pub fn change_words(change: &PlanChange) -> String {
-    let what = match &change.task {
+/// What was changed: `maxRounds` of `fix`.
+pub fn part_words(change: &PlanChange) -> String {
+    match &change.task {
         Some(task) if change.part == "task" => format!("`{task}`"),
         Some(task) => format!("`{}` of `{task}`", change.part),
         None => format!("`{}`", change.part),
-    };
+    }
+}
+
+/// A change in one line: `maxRounds` of `fix` was 3, is 5.
+pub fn change_words(change: &PlanChange) -> String {
+    let what = part_words(change);
     let shown = |value: &str| one_line(value, SHOWN_CHARACTERS);
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => format!("{what} was {}, is {}", shown(old), shown(new)),

@@ -2,8 +2,8 @@
 
 use crate::args::Format;
 use crate::choose;
-use crate::exit::{Exit, Failure};
-use crate::files::Project;
+use crate::exit::{Exit, Failure, read_or_not};
+use crate::files::{Project, io_words};
 use crate::progress::Progress;
 use crate::source;
 use crate::summary::{self, Surroundings};
@@ -155,13 +155,14 @@ impl Session {
     ) -> Result<Exit, Failure> {
         let logs = logs_of(project, &record.run);
         let around = Surroundings {
-            logs: (!ephemeral).then_some(&*logs),
+            saved: !ephemeral,
+            logs: logs.as_deref(),
             took: self.started.elapsed(),
             terminal: self.streams.err,
         };
         let exit = summary::exit_of(record, self.interrupted.get());
         let summary = summary::at_the_end(record, &around);
-        io::stderr().write_all(summary.as_bytes())?;
+        read_or_not(io::stderr().write_all(summary.as_bytes()))?;
         let mut out = io::stdout().lock();
         let written = match self.format {
             _ if self.events_on_stdout => Ok(()),
@@ -174,12 +175,9 @@ impl Session {
                 None => Ok(()),
             },
         };
-        match written {
-            // The run has ended as it has, whoever still listens.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
-            Err(error) => Err(error.into()),
-            Ok(()) => Ok(exit),
-        }
+        // The run has ended as it has, whoever still listens.
+        read_or_not(written)?;
+        Ok(exit)
     }
 }
 
@@ -218,15 +216,16 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot listen for signals: {error}")))
 }
 
-/// Where the streams of a run are, as the user would type it.
-pub fn logs_of(project: &Project, run: &str) -> String {
+/// Where the streams of a run are, as the user would type it; nothing if it printed nothing.
+pub fn logs_of(project: &Project, run: &str) -> Option<String> {
     let logs = project.runs().join(run).join("logs");
+    if !logs.is_dir() {
+        return None;
+    }
     let here = std::env::current_dir().ok();
     let relative = here.and_then(|here| logs.strip_prefix(here).ok().map(Path::to_owned));
-    match relative {
-        Some(relative) => relative.display().to_string(),
-        None => logs.display().to_string(),
-    }
+    let shown = relative.unwrap_or(logs);
+    Some(shown.display().to_string())
 }
 
 /// The events as lines, if somebody wants them.
@@ -239,8 +238,9 @@ fn event_lines(path: Option<&Path>) -> Result<Option<Box<dyn Observer>>, Failure
     }
     let file = File::create(path).map_err(|error| {
         Failure::usage(format!(
-            "cannot write events to `{}`: {error}",
-            path.display()
+            "cannot write events to `{}`: {}",
+            path.display(),
+            io_words(&error)
         ))
     })?;
     Ok(Some(Box::new(EventLines::new(BufWriter::new(file)))))

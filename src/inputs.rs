@@ -1,12 +1,14 @@
 //! The inputs of a run as they are given on the command line: all that is missing, unknown or ill-typed is told at once.
 
 use crate::exit::Failure;
+use crate::files::io_words;
 use crate::report::counted;
 use outpost_compiler::program::{Input, Workflow};
 use outpost_grammar::tree::{Element, Expr, ExprKind, Member, NumberValue, PrefixOperator};
 use outpost_grammar::{SourceId, parse_expr};
 use outpost_stdlib::functions::Lookup;
 use outpost_stdlib::json::read_value;
+use outpost_stdlib::quantity::{format_duration, format_size};
 use outpost_stdlib::{Object, Type, Value};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -51,8 +53,10 @@ fn read_object(path: &Path) -> Result<Arc<Object>, Failure> {
         true => "standard input".to_owned(),
         false => format!("`{}`", path.display()),
     };
-    let unreadable =
-        |error| Failure::usage(format!("cannot read the inputs from {shown}: {error}"));
+    let unreadable = |error| {
+        let why = io_words(&error);
+        Failure::usage(format!("cannot read the inputs from {shown}: {why}"))
+    };
     let mut text = String::new();
     let source: Box<dyn Read> = match path == Path::new("-") {
         true => Box::new(io::stdin().lock()),
@@ -65,7 +69,7 @@ fn read_object(path: &Path) -> Result<Arc<Object>, Failure> {
     match read_value(&text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(value) => Err(Failure::usage(format!(
-            "the inputs in {shown} are {}, not an object",
+            "expected an object in {shown}, found {}",
             value.kind()
         ))
         .help("write a JSON object with a key for each input")),
@@ -219,6 +223,15 @@ fn unknown(workflow: &Workflow, given: &Given) -> Vec<String> {
         .collect()
 }
 
+/// A default as it would be written.
+fn shown(default: &Value, kind: &Type) -> String {
+    match (kind, default) {
+        (Type::Duration, Value::Int(ms)) => format_duration(*ms),
+        (Type::Size, Value::Int(bytes)) => format_size(*bytes),
+        (_, _) => default.to_json(),
+    }
+}
+
 /// How to give the inputs of a workflow.
 fn usage(workflow: &Workflow) -> String {
     if workflow.inputs.is_empty() {
@@ -228,7 +241,10 @@ fn usage(workflow: &Workflow) -> String {
         .inputs
         .iter()
         .map(|input| match &input.default {
-            Some(default) => format!("{}: {} = {default}", input.name, input.kind),
+            Some(default) => {
+                let default = shown(default, &input.kind);
+                format!("{}: {} = {default}", input.name, input.kind)
+            }
             None => format!("{}: {}", input.name, input.kind),
         })
         .collect();

@@ -22,7 +22,7 @@ mod watch;
 mod bug;
 
 use args::{Arguments, Command};
-use exit::{Exit, Failure};
+use exit::{Exit, Failure, read_or_not};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use terminal::{Streams, Style, visible};
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     };
     let streams = Streams::detect(arguments.color);
     let result = dispatch(arguments, streams).and_then(|exit| {
-        io::stdout().flush()?;
+        read_or_not(io::stdout().flush())?;
         Ok(exit)
     });
     match result {

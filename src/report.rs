@@ -93,10 +93,13 @@ pub fn excerpt(
     sources: &SourceMap,
     at: Location,
     title: &str,
-    words: &str,
+    notes: Vec<String>,
     terminal: &Terminal,
 ) -> String {
-    let diagnostic = Diagnostic::error(NO_CODE, at, title).here(words);
+    let diagnostic = Diagnostic {
+        notes,
+        ..Diagnostic::error(NO_CODE, at, title)
+    };
     render(&Texts::of(sources), &diagnostic, terminal)
 }
 
@@ -189,7 +192,9 @@ impl miette::Diagnostic for Shown<'_> {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        Some(Box::new(format!("{severity}[{}]", self.diagnostic.code.0)))
+        (self.diagnostic.code != NO_CODE).then(|| -> Box<dyn fmt::Display> {
+            Box::new(format!("{severity}[{}]", self.diagnostic.code.0))
+        })
     }
 
     fn severity(&self) -> Option<miette::Severity> {

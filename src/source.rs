@@ -1,6 +1,6 @@
 //! From a file to a plan, with everything that is wrong shown on the way.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::Project;
 use crate::report::{self, Count, Findings};
 use crate::terminal::{Streams, Style};
@@ -24,7 +24,11 @@ pub fn load(project: &Project, name: &str, streams: Streams) -> Result<Source, F
     let compiled = compile(project, name);
     let count = Count::of(&compiled.diagnostics);
     if count.errors > 0 {
-        show(&compiled.program.sources, &compiled.diagnostics, streams)?;
+        read_or_not(show(
+            &compiled.program.sources,
+            &compiled.diagnostics,
+            streams,
+        ))?;
         return Err(Failure::silent(Exit::Usage));
     }
     if let Some(words) = count.words() {
@@ -83,7 +87,7 @@ impl Source {
         match plan::build(self.program.clone(), workflow) {
             Ok(plan) => Ok(Arc::new(plan)),
             Err(diagnostics) => {
-                show(&self.program.sources, &diagnostics, streams)?;
+                read_or_not(show(&self.program.sources, &diagnostics, streams))?;
                 Err(Failure::silent(Exit::Usage))
             }
         }

@@ -20,7 +20,9 @@ const TASKS_TOLD: usize = 10;
 
 /// What a summary needs besides the record.
 pub struct Surroundings<'a> {
-    /// The folder of the streams as the user would type it; nothing in ephemeral runs.
+    /// Whether there is something on disk to come back to.
+    pub saved: bool,
+    /// The folder of the streams as the user would type it, if there are any.
     pub logs: Option<&'a str>,
     /// How long this start took.
     pub took: Duration,
@@ -44,10 +46,12 @@ pub fn at_the_end(record: &RunRecord, around: &Surroundings<'_>) -> String {
     if let Some(usage) = &record.usage {
         let _ = writeln!(text, "  tokens  {}", usage_words(usage));
     }
-    if let Some(logs) = around.logs {
+    if around.saved {
         let _ = writeln!(text, "  run     {}", record.run);
-        let _ = writeln!(text, "  logs    {logs}");
-        for (at, command) in next_commands(record).iter().enumerate() {
+        if let Some(logs) = around.logs {
+            let _ = writeln!(text, "  logs    {logs}");
+        }
+        for (at, command) in next_commands(record, around).iter().enumerate() {
             let name = match at {
                 0 => "next",
                 _ => "",
@@ -93,9 +97,12 @@ pub fn status(record: &RunRecord, around: &Surroundings<'_>) -> String {
     for task in &record.tasks {
         text.push_str(&task_line(task, width, terminal));
     }
-    let commands = next_commands(record);
+    let commands = next_commands(record, around);
+    if around.logs.is_some() || !commands.is_empty() {
+        text.push('\n');
+    }
     if let Some(logs) = around.logs {
-        let _ = writeln!(text, "\nlogs  {logs}");
+        let _ = writeln!(text, "logs  {logs}");
     }
     for (at, command) in commands.iter().enumerate() {
         let name = match at {
@@ -295,10 +302,10 @@ fn usage_words(usage: &outpost_runtime::event::Usage) -> String {
 }
 
 /// What to type next.
-fn next_commands(record: &RunRecord) -> Vec<String> {
+fn next_commands(record: &RunRecord, around: &Surroundings<'_>) -> Vec<String> {
     let run = &record.run;
     let logs = told(record)
-        .find(|task| task.kind == "task" || task.kind == "loop")
+        .find(|task| around.logs.is_some() && (task.kind == "task" || task.kind == "loop"))
         .map(|task| format!("outpostc logs {run} {}", task.key));
     let retry = format!("outpostc resume {run} --retry-incomplete");
     match (record.status, record.code) {
@@ -448,6 +455,7 @@ mod tests {
     }
 
     const AROUND: Surroundings<'_> = Surroundings {
+        saved: true,
         logs: Some(".outpost/runs/k3x9q2ab/logs"),
         took: Duration::from_millis(4900),
         terminal: Terminal {

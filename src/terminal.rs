@@ -68,14 +68,15 @@ impl Terminal {
 
 /// Whether clap and this program write colours: the option, then the environment, then the stream.
 pub fn wants_color(choice: ColorChoice, capable: bool) -> bool {
-    let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let set = |name: &str| {
+        env::var_os(name)
+            .is_some_and(|value| !value.is_empty() && (name == "NO_COLOR" || value != "0"))
+    };
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto if set("NO_COLOR") => false,
-        ColorChoice::Auto if env::var_os("CLICOLOR_FORCE").is_some_and(|v| v != "0" && v != "") => {
-            true
-        }
+        ColorChoice::Auto if set("CLICOLOR_FORCE") => true,
         ColorChoice::Auto => capable,
     }
 }

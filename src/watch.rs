@@ -117,7 +117,7 @@ pub fn words(event: &PublicEvent) -> String {
             }
         }
         "stop" => stop_words(text(event, "reason"), text(event, "task")),
-        "budget-exceeded" => format!("the budget is spent: {}", text(event, "message")),
+        "budget-exceeded" => text(event, "message").to_owned(),
         "finish" => match event.get("error") {
             Some(error) => format!("{}: {}", text(event, "status"), message(Some(error))),
             None => text(event, "status").to_owned(),

@@ -1,7 +1,7 @@
 //! `outpostc check`: everything that can be known before a run.
 
 use crate::args::{CheckArguments, Deny, ReportFormat};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{Project, unreadable};
 use crate::report::machine::{self, Place};
 use crate::report::{self, Count, Findings, counted};
@@ -18,8 +18,9 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
     let start = Instant::now();
     let files = files(&arguments.paths)?;
     let mut checked = Vec::with_capacity(files.len());
-    for file in &files {
-        checked.push(check(file)?);
+    let nothing = files.is_empty();
+    for (project, file) in files {
+        checked.push(check(project, &file)?);
     }
     forget_repetitions(&mut checked);
 
@@ -34,25 +35,26 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
     let stats = arguments
         .stats
         .then(|| Stats::of(&checked, start.elapsed()));
-    match arguments.format {
-        ReportFormat::Human => show(&findings, count, files.is_empty(), streams)?,
+    let shown = match arguments.format {
+        ReportFormat::Human => {
+            show(&findings, count, nothing, streams).and_then(|()| match &stats {
+                Some(stats) => writeln!(io::stdout().lock(), "{}", stats.words()),
+                None => Ok(()),
+            })
+        }
         ReportFormat::Json => {
             let mut object = machine::json(&findings);
             if let Some(stats) = &stats {
                 object["stats"] = stats.json();
             }
-            writeln!(io::stdout().lock(), "{object}")?;
+            writeln!(io::stdout().lock(), "{object}")
         }
-        ReportFormat::Sarif => writeln!(io::stdout().lock(), "{}", machine::sarif(&findings))?,
-        ReportFormat::Github => {
-            io::stdout()
-                .lock()
-                .write_all(machine::github(&findings).as_bytes())?;
-        }
-    }
-    if let (Some(stats), ReportFormat::Human) = (&stats, arguments.format) {
-        writeln!(io::stdout().lock(), "{}", stats.words())?;
-    }
+        ReportFormat::Sarif => writeln!(io::stdout().lock(), "{}", machine::sarif(&findings)),
+        ReportFormat::Github => io::stdout()
+            .lock()
+            .write_all(machine::github(&findings).as_bytes()),
+    };
+    read_or_not(shown)?;
     let denied = match arguments.deny {
         Some(Deny::Warnings) => count.errors + count.warnings,
         None => count.errors,
@@ -70,21 +72,29 @@ struct Checked {
 }
 
 /// The files that were asked for, or all of the project; every path that is not there is told at once.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn files(paths: &[PathBuf]) -> Result<Vec<(Project, PathBuf)>, Failure> {
     if paths.is_empty() {
         let project = Project::current()?;
-        return project
+        let files = project
             .workflow_files(&project.root)
-            .map_err(|error| unreadable(&project.root, &error));
+            .map_err(|error| unreadable(&project.root, &error))?;
+        return Ok(files
+            .into_iter()
+            .map(|file| (project.clone(), file))
+            .collect());
     }
     let mut files = Vec::new();
     let mut problems = Vec::new();
     for path in paths {
         let found = match path.metadata() {
-            Ok(metadata) if metadata.is_dir() => {
-                Project::of_folder(path).and_then(|project| project.workflow_files(path))
-            }
-            Ok(_) => Ok(vec![path.clone()]),
+            Ok(metadata) if metadata.is_dir() => Project::of_folder(path).and_then(|project| {
+                let files = project.workflow_files(path)?;
+                Ok(files
+                    .into_iter()
+                    .map(|file| (project.clone(), file))
+                    .collect())
+            }),
+            Ok(_) => Project::of_file(path).map(|project| vec![(project, path.clone())]),
             Err(error) => Err(error),
         };
         match found {
@@ -106,8 +116,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-fn check(file: &Path) -> Result<Checked, Failure> {
-    let project = Project::of_file(file).map_err(|error| unreadable(file, &error))?;
+fn check(project: Project, file: &Path) -> Result<Checked, Failure> {
     let name = project.name_of(file);
     let name =
         name.ok_or_else(|| Failure::usage(format!("the path `{}` is not UTF-8", file.display())))?;
@@ -123,7 +132,7 @@ fn forget_repetitions(checked: &mut [Checked]) {
         let root = &one.project.root;
         one.compiled.diagnostics.retain(|diagnostic| {
             let at = Place::of(sources, diagnostic.at());
-            let place = (root.clone(), at.file.to_owned(), at.line, at.column);
+            let place = (root.join(at.file), at.line, at.column);
             seen.insert((place, diagnostic.code, diagnostic.message.clone()))
         });
     }
@@ -181,7 +190,7 @@ impl Stats {
             let program = &one.compiled.program;
             for (_, source) in program.sources.iter() {
                 let is_file = !source.name.starts_with("std.");
-                if is_file && seen.insert((&one.project.root, &source.name)) {
+                if is_file && seen.insert(one.project.root.join(&source.name)) {
                     stats.files += 1;
                     stats.lines += source.text.lines().count();
                     stats.bytes += source.text.len();

@@ -12,6 +12,9 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
+/// The longest line of words.
+const MAX_WORDS: usize = 400;
+
 /// How often a run that goes on is looked at.
 const POLL: Duration = Duration::from_millis(200);
 
@@ -49,14 +52,15 @@ fn line(event: &PublicEvent, format: EventFormat, terminal: &Terminal) -> io::Re
         EventFormat::Ndjson => serde_json::to_string(event).map_err(io::Error::other),
         EventFormat::Human => {
             let task = event.get("task").and_then(serde_json::Value::as_str);
-            let task = task.map(|task| format!(" {task}")).unwrap_or_default();
+            let words = one_line(&words(event), MAX_WORDS);
+            let said = match (task, words.is_empty()) {
+                (None, _) => words,
+                (Some(task), true) => task.to_owned(),
+                (Some(task), false) => format!("{task}: {words}"),
+            };
             let time = terminal.paint(Style::Dim, &clock_time(event.at));
             let kind = terminal.paint(Style::Bold, &format!("{:8}", event.kind));
-            let words = match words(event) {
-                words if words.is_empty() => String::new(),
-                words => format!(": {}", one_line(&words, 400)),
-            };
-            Ok(format!("{time}  {kind}{task}{words}"))
+            Ok(format!("{time}  {kind} {said}").trim_end().to_owned())
         }
     }
 }

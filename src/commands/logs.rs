@@ -56,8 +56,8 @@ pub fn run(arguments: LogsArguments, streams: Streams) -> Result<Exit, Failure> 
         record = choose::record(&project, &run)?;
     }
     if printer.last.is_none() {
-        let what = task.map_or("nothing".to_owned(), |task| format!("`{task}` nothing"));
-        writeln!(io::stderr(), "{what} was printed in run `{run}`")?;
+        let whom = task.map_or_else(String::new, |task| format!(" by `{task}`"));
+        writeln!(io::stderr(), "nothing was printed{whom} in run `{run}`")?;
     }
     Ok(Exit::Done)
 }
@@ -117,7 +117,7 @@ fn title(key: &str, name: &str) -> String {
         words.push_str(", check");
     }
     match parts.next() {
-        Some("") | None => {}
+        Some("" | "result") | None => {}
         Some(step) => words.push_str(&format!(", {step}")),
     }
     format!("{words}, {stream}")
@@ -145,7 +145,10 @@ impl Printer {
                 break;
             }
             if self.last.as_ref() != Some(&stream.path) {
-                let gap = self.last.is_some().then_some("\n").unwrap_or_default();
+                let gap = match self.last {
+                    Some(_) => "\n",
+                    None => "",
+                };
                 let title = self.terminal.paint(Style::Bold, &stream.title);
                 writeln!(out, "{gap}==> {title} <==")?;
                 self.last = Some(stream.path.clone());

@@ -2,21 +2,24 @@
 
 use crate::args::{Format, ResumeArguments};
 use crate::choose;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::Project;
-use crate::fitness::change_words;
+use crate::fitness::{change_words, part_words};
 use crate::host::{Session, Wishes};
 use crate::report::{self, counted};
 use crate::source::{self, Source};
-use crate::terminal::{Streams, Style, Terminal, visible};
+use crate::terminal::{Streams, Style, Terminal, one_line, visible};
 use outpost_compiler::load::Loader;
 use outpost_compiler::program::WorkflowId;
 use outpost_grammar::SourceMap;
 use outpost_runtime::clock::{Clock, SystemClock};
-use outpost_runtime::resume::{PlanChange, TaskAction, refusal};
+use outpost_runtime::resume::{PlanChange, TaskAction, Verdict, refusal};
 use outpost_runtime::{ResumeOptions, ResumePlan, RunRecord, open_run, preview, resume};
 use std::io::{self, Write};
 use std::path::Path;
+
+/// The most characters of an old or a new value.
+const VALUE_CHARACTERS: usize = 400;
 
 /// The most tasks that are told of one by one.
 const TASKS_TOLD: usize = 50;
@@ -48,9 +51,9 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
     let text = match &refused {
         Some(_) => tell(what, &record, &source, &streams.err),
         None if runs(what) => tell(what, &record, &source, &streams.err),
-        None => String::new(),
+        None => format!("run `{run}` has nothing left to run\n"),
     };
-    io::stderr().write_all(text.as_bytes())?;
+    read_or_not(io::stderr().write_all(text.as_bytes()))?;
     if let Some(refusal) = refused {
         return Err(Failure {
             exit: Exit::Refused,
@@ -155,6 +158,9 @@ fn tell(plan: &ResumePlan, record: &RunRecord, source: &Source, terminal: &Termi
     for note in &plan.notes {
         text.push_str(&format!("note: {}\n", visible(note, false)));
     }
+    if plan.verdict == Verdict::Incompatible {
+        return text;
+    }
     text.push_str(&format!(
         "run {} of workflow `{}`, {}:\n",
         terminal.paint(Style::Bold, &plan.run),
@@ -199,19 +205,23 @@ fn tell(plan: &ResumePlan, record: &RunRecord, source: &Source, terminal: &Termi
 /// A change, at its place in the file as it is now.
 fn changed(change: &PlanChange, sources: &SourceMap, terminal: &Terminal) -> String {
     let words = change_words(change);
-    let (title, grave) = match change.verdict {
-        "incompatible" => ("this cannot change in a run that has begun", true),
-        "needs-choice" => ("this task is done, and was changed", true),
-        _ => ("changed", false),
+    let what = part_words(change);
+    let title = match change.verdict {
+        "incompatible" => format!("{what} cannot change in a run that has begun"),
+        "needs-choice" => format!("{what} was changed, and the task is done"),
+        _ => {
+            let (file, line, column) = (&change.file, change.line, change.column);
+            return format!("changed: {words} ({file}:{line}:{column})\n");
+        }
     };
-    if !grave {
-        return format!(
-            "{title}: {words} ({}:{}:{})\n",
-            change.file, change.line, change.column
-        );
-    }
+    let notes = [("was", &change.old), ("is", &change.new)]
+        .into_iter()
+        .map(|(word, value)| match value {
+            Some(value) => format!("{word} {}", one_line(value, VALUE_CHARACTERS)),
+            None => format!("{word} not there"),
+        });
     match report::place(sources, &change.file, change.line, change.column) {
-        Some(at) => report::excerpt(sources, at, title, &words, terminal),
+        Some(at) => report::excerpt(sources, at, &title, notes.collect(), terminal),
         None => format!("{title}: {words}\n"),
     }
 }

@@ -54,8 +54,9 @@ pub fn run(arguments: RunArguments, streams: Streams) -> Result<Exit, Failure> {
 /// One line if an unfinished run of the same workflow exists.
 fn tell_of_others(project: &Project, plan: &Plan, file: &str) -> Result<(), Failure> {
     let workflow = &*plan.workflow().name;
-    let same =
-        |run: &RunSummary| run.file == file && run.workflow == workflow && run.is_unfinished();
+    let same = |run: &RunSummary| {
+        run.file == file && run.workflow == workflow && choose::is_open(project, run)
+    };
     let runs = choose::summaries(project)?;
     let mut others = runs.iter().rev().filter(|run| same(run));
     let Some(newest) = others.next() else {

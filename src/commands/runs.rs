@@ -128,6 +128,7 @@ fn verify_all(
     let mut exit = Exit::Done;
     let mut verdicts = Vec::new();
     let mut out = io::stdout().lock();
+    let width = runs.iter().map(String::len).max().unwrap_or(0);
     for run in runs {
         let verdict = verify(&project.root, &run);
         if verdict.is_err() {
@@ -151,7 +152,11 @@ fn verify_all(
                     }
                     Err(fault) => streams.out.paint(Style::Bad, &damage_words(fault)),
                 };
-                writeln!(out, "{}  {words}", streams.out.paint(Style::Bold, &run))?;
+                writeln!(
+                    out,
+                    "{}  {words}",
+                    streams.out.paint(Style::Bold, &format!("{run:width$}"))
+                )?;
             }
         }
     }

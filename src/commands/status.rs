@@ -36,7 +36,8 @@ pub fn run(arguments: StatusArguments, streams: Streams) -> Result<Exit, Failure
         Format::Human => {
             let logs = logs_of(&project, &run);
             let around = Surroundings {
-                logs: Some(&logs),
+                saved: true,
+                logs: logs.as_deref(),
                 took: Duration::ZERO,
                 terminal: streams.out,
             };

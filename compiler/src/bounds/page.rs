@@ -24,6 +24,9 @@ const MAX_KEY: usize = 32;
 /// From the side to the facts of a section.
 const INDENT: usize = 14;
 
+/// What stands where the file says nothing.
+const NO_LIMIT: &str = "no limit in the file";
+
 /// The page.
 pub fn draw(bounds: &Bounds) -> String {
     let mut page = Page {
@@ -137,11 +140,7 @@ impl Page {
         let policy = &bounds.policy;
         let budget = policy.budget.clone().unwrap_or_default();
         self.section("bounds of one start");
-        let mut attempts = format!(
-            "at least {}, {}",
-            bounds.attempts.least,
-            at_most(bounds.attempts.most)
-        );
+        let mut attempts = attempt_words(bounds.attempts);
         if let Some(admitted) = budget.attempts {
             let _ = write!(attempts, "; the budget admits {admitted}");
         }
@@ -157,7 +156,7 @@ impl Page {
             .iter()
             .filter_map(|(name, limit)| Some(format!("at most {} {name}", (*limit)?)))
             .collect();
-        let unlimited = || "no limit in the file".to_owned();
+        let unlimited = || NO_LIMIT.to_owned();
         self.fact(
             "tokens",
             &if tokens.is_empty() {
@@ -307,11 +306,18 @@ fn range(count: Count) -> String {
     }
 }
 
+fn attempt_words(count: Count) -> String {
+    match count.most {
+        Some(most) if most == count.least => most.to_string(),
+        most => format!("at least {}, {}", count.least, at_most(most)),
+    }
+}
+
 fn at_most(most: Option<u64>) -> String {
     match most {
-        None => "no limit that the file tells".to_owned(),
+        None => NO_LIMIT.to_owned(),
         Some(0) => "none".to_owned(),
-        Some(MAX_COUNT) => format!("at most {MAX_COUNT} or more"),
+        Some(MAX_COUNT) => "no limit that matters".to_owned(),
         Some(most) => format!("at most {most}"),
     }
 }

@@ -14,27 +14,35 @@ mod canvas;
 /// How many boxes are drawn; a larger graph is a list of layers.
 pub const MAX_BOXES: usize = 60;
 
+/// How many edges are drawn; a denser graph is a list of layers.
+pub const MAX_EDGES: usize = 150;
+
 /// How many tasks are listed; a larger graph is a list of its layers put together.
 pub const MAX_LISTED: usize = 2_000;
 
-/// The widest line in a box.
-const MAX_LINE: usize = 40;
+/// The widest lines in boxes that are tried, one after the other, until the picture fits.
+const LINES: [usize; 3] = [40, 30, 22];
 
 /// How many lines a box has between its borders.
-const MAX_LINES: usize = 12;
+const MAX_LINES: usize = 14;
 
 /// The narrowest terminal that is drawn for.
 const MIN_COLUMNS: usize = 20;
 
+/// The widest picture.
+const MAX_COLUMNS: usize = 500;
+
 /// Draws a graph for a terminal of so many columns.
 pub fn draw(graph: &Graph, columns: usize) -> String {
-    let columns = columns.max(MIN_COLUMNS);
+    let columns = columns.clamp(MIN_COLUMNS, MAX_COLUMNS);
     let mut text = heading(graph, columns);
     let collapsed = graph.collapsed();
-    let drawn = (collapsed.nodes.len() <= MAX_BOXES)
-        .then(|| boxes(&collapsed, columns))
-        .flatten();
-    let body = drawn.unwrap_or_else(|| list(graph, columns));
+    let few = collapsed.nodes.len() <= MAX_BOXES && collapsed.edges.len() <= MAX_EDGES;
+    let mut pictures = LINES
+        .iter()
+        .take_while(|_| few)
+        .filter_map(|line| boxes(&collapsed, *line, columns));
+    let body = pictures.next().unwrap_or_else(|| list(graph, columns));
     text.push_str(&body);
     text
 }
@@ -53,11 +61,11 @@ fn heading(graph: &Graph, width: usize) -> String {
 }
 
 /// The picture, if it fits.
-fn boxes(graph: &Graph, columns: usize) -> Option<String> {
+fn boxes(graph: &Graph, line: usize, columns: usize) -> Option<String> {
     let lines: Vec<Vec<String>> = graph
         .nodes
         .iter()
-        .map(|node| node_lines(graph, node))
+        .map(|node| node_lines(graph, node, line))
         .collect();
     let widths: Vec<f64> = lines
         .iter()
@@ -75,6 +83,9 @@ fn boxes(graph: &Graph, columns: usize) -> Option<String> {
         lane: 1.0,
         lane_gap: 2.0,
     });
+    if layout.width > columns as f64 {
+        return None;
+    }
     let drawing = Drawing::of(&layout, &lines, graph);
     (drawing.width <= columns).then(|| drawing.draw(&lines))
 }
@@ -149,7 +160,7 @@ impl<'l> Drawing<'l> {
         for (row, points) in self.layout.rows.iter().enumerate() {
             points.iter().for_each(|point| row_of[*point] = row);
         }
-        for (edge, chain) in graph.edges.iter().zip(&self.layout.chains) {
+        for (edge, chain) in graph.sound_edges().zip(&self.layout.chains) {
             let chain = chain.as_deref().unwrap_or_default();
             let mut start = chain.first().map_or(0, |first| self.middle(*first));
             for pair in chain.windows(2) {
@@ -229,75 +240,93 @@ impl<'l> Drawing<'l> {
     }
 }
 
-/// Gives each stretch that turns a row of its own or one it can share; gives how many rows there are.
-///
-/// Stretches from one point share a row. Where one starts above the end of another, it turns first.
-fn assign_tracks(stretches: &mut [Stretch]) -> usize {
-    let mut nets: Vec<(usize, usize, usize, usize)> = Vec::new();
-    for stretch in stretches
-        .iter()
-        .filter(|stretch| stretch.start != stretch.end)
-    {
-        let (low, high) = (
-            stretch.start.min(stretch.end),
-            stretch.start.max(stretch.end),
-        );
-        match nets.iter_mut().find(|net| net.0 == stretch.from) {
-            Some(net) => (net.2, net.3) = (net.2.min(low), net.3.max(high)),
-            None => nets.push((stretch.from, stretch.start, low, high)),
-        }
-    }
-    nets.sort_by_key(|net| (net.2, net.3));
-    let count = nets.len();
-    let above = |one: usize, other: usize, stretches: &[Stretch]| {
-        let mut ends = stretches
-            .iter()
-            .filter(|stretch| stretch.from == nets[other].0);
-        one != other
-            && ends.any(|stretch| stretch.end == nets[one].1 && stretch.start != stretch.end)
-    };
-    let mut track: Vec<Option<usize>> = vec![None; count];
-    for _ in 0..count {
-        let open = (0..count).filter(|net| track[*net].is_none());
-        let free = open.clone().find(|net| {
-            let waits = |other: usize| track[other].is_none() && above(other, *net, stretches);
-            !(0..count).any(waits)
-        });
-        let Some(net) = free.or_else(|| open.clone().next()) else {
-            break;
-        };
-        let before = (0..count).filter(|other| above(*other, net, stretches));
-        let least = before
-            .filter_map(|other| track[other])
-            .max()
-            .map_or(0, |last| last + 1);
-        let taken = |row: usize| {
-            (0..count).any(|other| {
-                let overlaps = nets[other].2 <= nets[net].3 && nets[net].2 <= nets[other].3;
-                track[other] == Some(row) && overlaps
-            })
-        };
-        track[net] = (least..).find(|row| !taken(*row));
-    }
-    for stretch in stretches.iter_mut() {
-        let net = nets.iter().position(|net| net.0 == stretch.from);
-        stretch.track = net.and_then(|net| track[net]).unwrap_or(0);
-    }
-    track.iter().flatten().max().map_or(0, |last| last + 1)
+/// All stretches that leave one point and turn: they share a row.
+struct Net {
+    from: usize,
+    start: usize,
+    low: usize,
+    high: usize,
+    /// The nets that must turn above this one: they start where it ends.
+    above: Vec<usize>,
+    track: Option<usize>,
 }
 
-fn node_lines(graph: &Graph, node: &Node) -> Vec<String> {
+/// Gives each stretch that turns a row of its own or one it can share; gives how many rows there are.
+fn assign_tracks(stretches: &mut [Stretch]) -> usize {
+    let mut nets = nets(stretches);
+    for _ in 0..nets.len() {
+        let open = |net: &Net| net.track.is_none();
+        let free = nets
+            .iter()
+            .position(|net| open(net) && !net.above.iter().any(|at| open(&nets[*at])));
+        // In a circle the leftmost goes first, and two lines share a stretch of a column.
+        let Some(at) = free.or_else(|| nets.iter().position(open)) else {
+            break;
+        };
+        let net = &nets[at];
+        let before = net.above.iter().filter_map(|at| nets[*at].track);
+        let least = before.max().map_or(0, |last| last + 1);
+        let taken = |row: usize| {
+            let mut others = nets.iter().filter(|other| other.track == Some(row));
+            others.any(|other| other.low <= net.high && net.low <= other.high)
+        };
+        nets[at].track = (least..).find(|row| !taken(*row));
+    }
+    for stretch in stretches.iter_mut() {
+        let net = nets.iter().find(|net| net.from == stretch.from);
+        stretch.track = net.and_then(|net| net.track).unwrap_or(0);
+    }
+    nets.iter()
+        .filter_map(|net| net.track)
+        .max()
+        .map_or(0, |last| last + 1)
+}
+
+fn nets(stretches: &[Stretch]) -> Vec<Net> {
+    let turning = stretches
+        .iter()
+        .filter(|stretch| stretch.start != stretch.end);
+    let mut nets: Vec<Net> = Vec::new();
+    for stretch in turning.clone() {
+        let low = stretch.start.min(stretch.end);
+        let high = stretch.start.max(stretch.end);
+        match nets.iter_mut().find(|net| net.from == stretch.from) {
+            Some(net) => (net.low, net.high) = (net.low.min(low), net.high.max(high)),
+            None => nets.push(Net {
+                from: stretch.from,
+                start: stretch.start,
+                low,
+                high,
+                above: Vec::new(),
+                track: None,
+            }),
+        }
+    }
+    nets.sort_by_key(|net| (net.low, net.high));
+    for stretch in turning {
+        let above = nets.iter().position(|net| net.start == stretch.end);
+        let below = nets.iter().position(|net| net.from == stretch.from);
+        if let (Some(above), Some(below)) = (above, below)
+            && above != below
+        {
+            nets[below].above.push(above);
+        }
+    }
+    nets
+}
+
+fn node_lines(graph: &Graph, node: &Node, width: usize) -> Vec<String> {
     let mut lines = vec![words::one_line(&node.key), words::kind_words(node)];
     lines.extend(words::facts(node));
     match &node.work {
         Work::Loop { attempt, check, .. } => {
-            let phases = phase_lines(attempt, check);
+            let phases = phase_lines(attempt, check, width);
             let first = phases.iter().take(1).map(|line| format!("┌▶ {line}"));
             lines.extend(first);
             lines.extend(phases.iter().skip(1).map(|line| format!("│  {line}")));
             lines.push("└─ feedback".to_owned());
         }
-        Work::Race { attempt, check, .. } => lines.extend(phase_lines(attempt, check)),
+        Work::Race { attempt, check, .. } => lines.extend(phase_lines(attempt, check, width)),
         Work::Body(_) | Work::Question { .. } | Work::Call { .. } | Work::Summary(_) => {
             lines.extend(words::work_lines(node));
         }
@@ -318,26 +347,24 @@ fn node_lines(graph: &Graph, node: &Node) -> Vec<String> {
             .as_ref()
             .map(|state| format!("* {}", words::state_words(state))),
     );
-    lines.iter().map(|line| cut(line, MAX_LINE)).collect()
+    lines.iter().map(|line| cut(line, width)).collect()
 }
 
-/// A loop's phases in at most five lines.
-fn phase_lines(attempt: &[Step], check: &[Step]) -> Vec<String> {
+/// A loop's phases in at most six lines.
+fn phase_lines(attempt: &[Step], check: &[Step], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (title, steps, most) in [("attempt: ", attempt, 2), ("check: ", check, 3)] {
+    for (title, steps, most) in [("attempt: ", attempt, 2), ("check: ", check, 4)] {
+        let room = width - 3 - title.len();
+        let mut words: Vec<String> = steps.iter().map(words::step_line).collect();
+        if words.len() > most {
+            let more = words.len() + 1 - most;
+            words.truncate(most - 1);
+            words.push(format!("and {more} more"));
+        }
         let indent = " ".repeat(title.len());
-        for (at, step) in steps.iter().take(most).enumerate() {
+        for (at, line) in words.iter().enumerate() {
             let start = if at == 0 { title } else { &indent };
-            let more = if at + 1 == most && steps.len() > most {
-                ", …"
-            } else {
-                ""
-            };
-            let line = cut(
-                &words::step_line(step),
-                MAX_LINE - 3 - title.len() - more.len(),
-            );
-            lines.push(format!("{start}{line}{more}"));
+            lines.push(format!("{start}{}", cut(line, room)));
         }
     }
     lines
@@ -366,7 +393,7 @@ fn list(graph: &Graph, width: usize) -> String {
     let children = graph.children();
     let layer = layers::layers(graph.nodes.len(), &summary::links(graph));
     let mut before: Vec<Vec<String>> = vec![Vec::new(); graph.nodes.len()];
-    for edge in &graph.edges {
+    for edge in graph.sound_edges() {
         let mark = if edge.soft { "?" } else { "" };
         let key = words::one_line(&graph.nodes[edge.from.index()].key);
         before[edge.to.index()].push(format!("{key}{mark}"));

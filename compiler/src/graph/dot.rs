@@ -25,7 +25,7 @@ pub fn draw(graph: &Graph) -> String {
     );
     page.heading();
     page.nodes();
-    for edge in &graph.edges {
+    for edge in graph.sound_edges() {
         page.edge(edge);
     }
     page.text.push_str("}\n");
@@ -127,10 +127,6 @@ impl Page<'_> {
     }
 
     fn edge(&mut self, edge: &Edge) {
-        let nodes = self.graph.nodes.len();
-        if edge.from.index() >= nodes || edge.to.index() >= nodes {
-            return;
-        }
         let mut options = Vec::new();
         let from = self.end(edge.from, false);
         let to = self.end(edge.to, true);
@@ -233,7 +229,11 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
 
-/// `"` ends a string, `\` begins an escape.
+/// `"` ends a string, `\` begins an escape, `&` with a `;` behind it a character by name.
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    match text.contains('&') && text.contains(';') {
+        true => text.replace('&', "&amp;"),
+        false => text,
+    }
 }

@@ -105,11 +105,7 @@ impl Page<'_> {
     }
 
     fn edges(&mut self) {
-        let nodes = self.graph.nodes.len();
-        for edge in &self.graph.edges {
-            if edge.from.index() >= nodes || edge.to.index() >= nodes {
-                continue;
-            }
+        for edge in self.graph.sound_edges() {
             let arrow = if edge.soft { "-.->" } else { "-->" };
             let _ = writeln!(self.text, "  n{} {arrow} n{}", edge.from.0, edge.to.0);
             if !edge.value {

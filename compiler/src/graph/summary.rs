@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 pub const MAX_SUMMARY_BOXES: usize = 40;
 
 /// How many keys a box of a summary names.
-const MAX_KEYS: usize = 3;
+const MAX_KEYS: usize = 2;
+
+/// The longest key that is named in full, in characters.
+const MAX_KEY: usize = 24;
 
 /// The graph itself if it has at most so many nodes, else one that says less and has a note on it.
 pub(crate) fn within(graph: &Graph, most: usize) -> Cow<'_, Graph> {
@@ -62,9 +65,9 @@ fn summary(graph: &Graph) -> Graph {
     }
 }
 
-/// The edges as pairs of indices.
+/// The edges between nodes that exist, as pairs of indices.
 pub(crate) fn links(graph: &Graph) -> Vec<(usize, usize)> {
-    let edges = graph.edges.iter();
+    let edges = graph.sound_edges();
     edges
         .map(|edge| (edge.from.index(), edge.to.index()))
         .collect()
@@ -80,17 +83,15 @@ fn together(graph: &Graph, first: usize, rows: &[Vec<usize>]) -> Node {
             None => kinds.push((word, 1)),
         }
     }
-    let counts: Vec<String> = kinds
-        .iter()
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
+    let counts: Vec<String> = kinds.iter().map(|kind| count_words(*kind)).collect();
     let names = members
         .iter()
         .take(MAX_KEYS)
-        .map(|node| shortened(&node.key, 24));
+        .map(|node| shortened(&node.key, MAX_KEY));
     let mut names: Vec<Cow<str>> = names.collect();
-    if members.len() > MAX_KEYS {
-        names.push("…".into());
+    if let Some(last) = members.get(MAX_KEYS..).and_then(<[_]>::last) {
+        names.extend((members.len() > MAX_KEYS + 1).then_some(Cow::Borrowed("…")));
+        names.push(shortened(&last.key, MAX_KEY));
     }
     let last = first + rows.len() - 1;
     let key = match rows.len() {
@@ -113,6 +114,13 @@ fn together(graph: &Graph, first: usize, rows: &[Vec<usize>]) -> Node {
         agents: Vec::new(),
         sandboxes: Vec::new(),
         state: state(&members),
+    }
+}
+
+fn count_words((kind, count): (&str, usize)) -> String {
+    match count {
+        1 => format!("1 {kind}"),
+        _ => format!("{count} {kind}s"),
     }
 }
 

@@ -6,14 +6,14 @@ use crate::graph::layers::Links;
 use crate::graph::layout::{self, Layout, Sizes};
 use crate::graph::summary;
 use crate::graph::svg::card::Card;
-use crate::graph::svg::pen::{DOC, Direction, FACT, Number, Pen, THEME, TIP, TITLE, escaped};
-use crate::graph::widths::wrapped;
+use crate::graph::svg::pen::{Direction, Number, Pen, TIP};
 use crate::graph::words;
-use crate::graph::{Edge, Graph, NodeId, Work};
+use crate::graph::{Edge, Graph, NodeId};
 use std::collections::HashMap;
 use std::fmt::Write;
 
 mod card;
+mod page;
 mod pen;
 
 pub use crate::graph::svg::pen::Area;
@@ -21,20 +21,14 @@ pub use crate::graph::svg::pen::Area;
 /// How many boxes a picture has; a larger graph is drawn as a summary of its layers.
 pub const MAX_BOXES: usize = 600;
 
-/// Around everything.
-const MARGIN: f64 = 24.0;
 /// Between two boxes of a layer.
 const GAP: f64 = 28.0;
 /// Between two layers, at least.
 const LAYER_GAP: f64 = 44.0;
 /// What wide turns between two layers add, at most.
 const MAX_EXTRA_GAP: f64 = 90.0;
-/// The least width of the page.
-const MIN_WIDTH: f64 = 320.0;
 /// Between the ends of edges at one side of a box.
 const PORT_GAP: f64 = 16.0;
-/// How many tasks the description names.
-const MAX_DESCRIBED: usize = 40;
 
 /// A picture and where the nodes of its graph are in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,22 +75,17 @@ pub fn picture(graph: &Graph) -> Picture {
         cards[at] = Some(card);
     }
     let edges = inner.remove(&None).unwrap_or_default();
-    let page = sheet(graph, &children.roots, &edges, &mut cards);
-    finish(graph, page, &sheets, &insides)
+    let tasks = sheet(graph, &children.roots, &edges, &mut cards);
+    page::finish(graph, &tasks, &sheets, &insides)
 }
 
 /// The edges of each workflow, by its caller.
 fn inner_edges(graph: &Graph) -> HashMap<Option<NodeId>, Vec<Edge>> {
     let mut edges: HashMap<Option<NodeId>, Vec<Edge>> = HashMap::new();
-    for edge in &graph.edges {
-        let nodes = (
-            graph.nodes.get(edge.from.index()),
-            graph.nodes.get(edge.to.index()),
-        );
-        if let (Some(from), Some(to)) = nodes
-            && from.parent == to.parent
-        {
-            edges.entry(to.parent).or_default().push(*edge);
+    for edge in graph.sound_edges() {
+        let parent = graph.nodes[edge.to.index()].parent;
+        if graph.nodes[edge.from.index()].parent == parent {
+            edges.entry(parent).or_default().push(*edge);
         }
     }
     edges
@@ -320,218 +309,4 @@ fn draw_edge(pen: &mut Pen, graph: &Graph, edge: &Edge, way: &str, end: (f64, f6
     pen.path(&format!("edge{classes}"), way);
     pen.tip(&format!("tip{classes}"), end, Direction::Down);
     pen.close();
-}
-
-fn finish(graph: &Graph, page: Sheet, sheets: &[Option<Sheet>], insides: &[(f64, f64)]) -> Picture {
-    let name = words::one_line(&graph.workflow);
-    let mut head = Pen::default();
-    let mut y = MARGIN + 14.0;
-    let mut width = (page.width + 2.0 * MARGIN).max(MIN_WIDTH);
-    let title = crate::graph::widths::fitted(&name, TITLE.face, TITLE.size, 600.0);
-    width = width.max(TITLE.width(&title) + 2.0 * MARGIN);
-    head.words(TITLE, (MARGIN, y), &title);
-    let caption = graph.doc.as_deref().map(words::caption).unwrap_or_default();
-    let room = (width - 2.0 * MARGIN).max(420.0);
-    let captions = wrapped(&caption, DOC.size, room, 3);
-    let legend = legend(graph);
-    let notes = graph
-        .notes
-        .iter()
-        .flat_map(|note| wrapped(note, FACT.size, room, 3));
-    let mut foot: Vec<String> = notes.collect();
-    let missing = graph.edges.len().saturating_sub(page.edges + drawn(sheets));
-    if missing > 0 {
-        foot.push(format!("{missing} of the longest edges are not drawn."));
-    }
-    for line in &captions {
-        y += 17.0;
-        head.words(DOC, (MARGIN, y), line);
-    }
-    let widest = captions.iter().map(|line| DOC.width(line));
-    let widest = widest.chain(foot.iter().map(|line| FACT.width(line)));
-    width = widest
-        .map(|width| width + 2.0 * MARGIN)
-        .fold(width.max(legend.width + 2.0 * MARGIN), f64::max);
-    let top = y + 22.0;
-    let left = (width - page.width) / 2.0;
-    let mut bottom = top + page.height;
-    if legend.width > 0.0 {
-        bottom += 30.0;
-        head.open("legend", MARGIN, bottom);
-        head.raw(&legend.pen.text);
-        head.close();
-    }
-    for line in &foot {
-        bottom += 20.0;
-        head.words(FACT, (MARGIN, bottom), line);
-    }
-    let size = (width.ceil(), (bottom + MARGIN).ceil());
-    let edges = page.edges + drawn(sheets);
-    Picture {
-        boxes: boxes(graph, &page, sheets, insides, (left, top)),
-        svg: document(graph, &head, &page, size, (left, top)),
-        size,
-        edges,
-    }
-}
-
-fn drawn(sheets: &[Option<Sheet>]) -> usize {
-    sheets.iter().flatten().map(|sheet| sheet.edges).sum()
-}
-
-fn boxes(
-    graph: &Graph,
-    page: &Sheet,
-    sheets: &[Option<Sheet>],
-    insides: &[(f64, f64)],
-    (left, top): (f64, f64),
-) -> Vec<(String, Area)> {
-    let mut areas: Vec<Option<Area>> = vec![None; graph.nodes.len()];
-    for (id, area) in &page.places {
-        areas[id.index()] = Some(area.moved(left, top));
-    }
-    for at in 0..graph.nodes.len() {
-        if let (Some(sheet), Some(outer)) = (&sheets[at], areas[at]) {
-            let (x, y) = (outer.left + insides[at].0, outer.top + insides[at].1);
-            for (id, area) in &sheet.places {
-                areas[id.index()] = Some(area.moved(x, y));
-            }
-        }
-    }
-    let known = graph.nodes.iter().zip(areas);
-    known
-        .filter_map(|(node, area)| Some((node.key.clone(), area?)))
-        .collect()
-}
-
-fn document(
-    graph: &Graph,
-    head: &Pen,
-    page: &Sheet,
-    (width, height): (f64, f64),
-    (left, top): (f64, f64),
-) -> String {
-    let id: String = graph
-        .workflow
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
-        .take(60)
-        .collect();
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"outpost-graph\" role=\"img\" \
-         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         aria-labelledby=\"graph-{id}-title graph-{id}-desc\">\n\
-         <title id=\"graph-{id}-title\">{}</title>\n<desc id=\"graph-{id}-desc\">{}</desc>\n",
-        escaped(&format!("Workflow {}", words::one_line(&graph.workflow))),
-        escaped(&description(graph)),
-        width = Number(width),
-        height = Number(height),
-    );
-    svg.push_str(THEME);
-    let mut pen = Pen { text: svg };
-    let paper = Area {
-        left: 0.0,
-        top: 0.0,
-        width,
-        height,
-    };
-    pen.area("paper", paper, 0.0);
-    pen.raw("\n");
-    pen.raw(&head.text);
-    pen.open("tasks-of-workflow", left, top);
-    pen.raw("\n");
-    pen.raw(&page.pen.text);
-    pen.close();
-    pen.raw("</svg>\n");
-    pen.text
-}
-
-/// The picture in words, for those who do not see it.
-fn description(graph: &Graph) -> String {
-    let mut before: Vec<Vec<&str>> = vec![Vec::new(); graph.nodes.len()];
-    for edge in &graph.edges {
-        let from = graph.nodes.get(edge.from.index());
-        if let (Some(from), Some(before)) = (from, before.get_mut(edge.to.index())) {
-            before.push(&from.key);
-        }
-    }
-    let tasks = graph.nodes.iter().zip(&before).take(MAX_DESCRIBED);
-    let mut sentences: Vec<String> = tasks
-        .map(|(node, before)| {
-            let mut text = format!(
-                "{}: {}",
-                words::one_line(&node.key),
-                words::kind_words(node)
-            );
-            if !before.is_empty() {
-                let shown: Vec<String> = before
-                    .iter()
-                    .take(8)
-                    .map(|key| words::one_line(key))
-                    .collect();
-                let more = if before.len() > 8 { " and others" } else { "" };
-                let _ = write!(text, ", after {}{more}", shown.join(", "));
-            }
-            if let Some(state) = &node.state {
-                let _ = write!(text, "; {}", words::state_words(state));
-            }
-            text
-        })
-        .collect();
-    let rest = graph.nodes.len().saturating_sub(MAX_DESCRIBED);
-    if rest > 0 {
-        sentences.push(format!("and {rest} more"));
-    }
-    if sentences.is_empty() {
-        sentences.push("No tasks".to_owned());
-    }
-    format!("{}.", sentences.join(". "))
-}
-
-struct Legend {
-    width: f64,
-    pen: Pen,
-}
-
-/// What the lines mean, as far as there are such.
-fn legend(graph: &Graph) -> Legend {
-    let mut legend = Legend {
-        width: 0.0,
-        pen: Pen::default(),
-    };
-    let summary = graph
-        .nodes
-        .iter()
-        .any(|node| matches!(node.work, Work::Summary(_)));
-    let edges = &graph.edges;
-    let rows = [
-        (
-            "",
-            "reads the value",
-            edges.iter().any(|edge| edge.value && !edge.soft),
-        ),
-        (
-            " order",
-            "order alone",
-            edges.iter().any(|edge| !edge.value && !edge.soft),
-        ),
-        (
-            " soft",
-            "however it ends",
-            edges.iter().any(|edge| edge.soft),
-        ),
-    ];
-    if summary || rows[1..].iter().all(|row| !row.2) {
-        return legend;
-    }
-    for (class, text, _) in rows.into_iter().filter(|row| row.2) {
-        let x = legend.width;
-        legend.pen.path(
-            &format!("edge{class}"),
-            &format!("M{} 0H{}", Number(x), Number(x + 24.0)),
-        );
-        legend.pen.words(FACT, (x + 31.0, 4.0), text);
-        legend.width = x + 31.0 + FACT.width(text) + 22.0;
-    }
-    legend
 }

@@ -287,10 +287,11 @@ pub(crate) fn facts(node: &Node) -> Vec<String> {
         limits.push(format!("{} tries", node.tries));
     }
     if let Some(timeout) = node.timeout {
-        let unit = match node.work {
-            Work::Loop { .. } => " a round",
-            _ if node.tries > 1 => " each",
-            _ => "",
+        let round = matches!(node.work, Work::Loop { .. });
+        let unit = match node.tries {
+            _ if round => " a round",
+            1 => "",
+            _ => " each",
         };
         limits.push(format!("at most {}{unit}", duration(timeout)));
     }

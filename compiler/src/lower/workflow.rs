@@ -6,10 +6,12 @@ use outpost_grammar::tree::{
 };
 use outpost_grammar::{Location, SourceId};
 use outpost_stdlib::{Object, Type, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::{Context, InputInfo, Tables, TaskInfo, WorkflowInfo};
+use crate::eval::{ConstScope, evaluate};
 use crate::infer::flow::bare;
 use crate::infer::scope::Scope;
 use crate::infer::{Want, unknown};
@@ -17,20 +19,27 @@ use crate::lower::body::Findings;
 use crate::lower::entries::Entries;
 use crate::options::{self, DEFAULT_CONCURRENCY, Kind as Takes, Property};
 use crate::program::{
-    Action, Budget, Dependency, Expr, ExprKind, Input, InputId, OnError, OnQuota, Policy, Task,
-    TaskId, Trigger, Workflow, WorkflowId,
+    Action, Budget, Dependency, Expr, Input, InputId, OnError, OnQuota, Policy, Task, TaskId,
+    Trigger, Workflow, WorkflowId,
 };
 use crate::resolve::order::Graph;
 use crate::resolve::references::{Finder, Mention, task_kind};
 use crate::resolve::{Declared, Meaning, RESERVED};
 use crate::rules;
 
-/// A task and what walking it has shown.
+/// The tasks of a workflow, and what walking them has shown.
 pub(crate) struct Lowered {
-    /// The task.
-    pub task: Task,
-    /// What it uses.
-    pub findings: Findings,
+    /// The tasks, in source order.
+    pub tasks: Vec<Task>,
+    /// What each uses; a task that uses nothing is not here.
+    findings: HashMap<u32, Findings>,
+}
+
+impl Lowered {
+    /// What a task uses, unless it uses nothing.
+    pub(crate) fn findings(&self, index: usize) -> Option<&Findings> {
+        self.findings.get(&(index as u32))
+    }
 }
 
 impl<'t> Context<'t> {
@@ -75,15 +84,25 @@ impl<'t> Context<'t> {
         self.skippable(&order, &dependencies);
         let mut dependencies: Vec<Option<Box<[Dependency]>>> =
             dependencies.into_iter().map(Some).collect();
-        let mut lowered: Vec<Option<Lowered>> = dependencies.iter().map(|_| None).collect();
+        let mut tasks: Vec<Option<Task>> = dependencies.iter().map(|_| None).collect();
+        let mut findings = HashMap::new();
         for index in &order {
             let needs = dependencies[*index as usize].take().unwrap_or_default();
             self.findings = Findings::default();
             let task = self.task(declared.source, *index, needs);
-            let findings = std::mem::take(&mut self.findings);
-            lowered[*index as usize] = Some(Lowered { task, findings });
+            let found = std::mem::take(&mut self.findings);
+            if !found.is_empty() {
+                findings.insert(*index, found);
+            }
+            tasks[*index as usize] = Some(task);
         }
-        let lowered: Vec<Lowered> = lowered.into_iter().flatten().collect();
+        drop(dependencies);
+        // Mapped in place: there may be a million.
+        let tasks: Vec<Task> = tasks
+            .into_iter()
+            .map(|task| task.expect("the order holds every task"))
+            .collect();
+        let lowered = Lowered { tasks, findings };
         let (output, output_type) = self.workflow_output(declared.source, &entries);
         let policy = self.policy(&entries);
         let mut info = rules::budgets::bounds(self, &lowered);
@@ -112,7 +131,7 @@ impl<'t> Context<'t> {
             version: self.quoted(&entries, "version").map(|(version, _)| version),
             inputs,
             policy,
-            tasks: lowered.into_iter().map(|lowered| lowered.task).collect(),
+            tasks: lowered.tasks,
             output,
             output_type,
         }
@@ -186,31 +205,33 @@ impl<'t> Context<'t> {
         let before = self.diagnostics.len();
         let by = format!("input `{name}`");
         let lowered = self.expect(&mut scope, default, kind, &by);
-        match self.computed(lowered) {
-            Some(value) => Some(value),
-            None => {
-                if self.diagnostics.len() == before {
-                    let at = Location::new(source, default.span);
-                    self.report(rules::options::not_constant(at, name));
-                }
-                Some(Value::Null)
-            }
+        if self.diagnostics.len() == before {
+            self.computed(&lowered)
+        } else {
+            Some(Value::Null)
         }
     }
 
-    /// The value of a constant expression.
-    pub(crate) fn computed(&self, expr: Expr) -> Option<Value> {
-        match expr.kind {
-            ExprKind::Const(value) => Some(value),
-            _ => None,
+    /// The value of an expression that nothing outside the file decides.
+    fn computed(&mut self, expr: &Expr) -> Option<Value> {
+        match evaluate(expr, &self.program, &ConstScope, &mut Vec::new()) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                let diagnostic = rules::types::constant_fails(expr.at, &fault.message);
+                self.report(if fault.at == expr.at {
+                    diagnostic
+                } else {
+                    diagnostic.also(fault.at, "it fails here")
+                });
+                None
+            }
         }
     }
 
     fn declare_tasks(&mut self, declared: Declared<'t>, entries: &Entries<'t>) {
         let source = declared.source;
         let mut infos: Vec<TaskInfo<'t>> = Vec::with_capacity(entries.blocks.len());
-        let mut keys: std::collections::HashMap<&'t str, u32> =
-            std::collections::HashMap::with_capacity(entries.blocks.len());
+        let mut keys: HashMap<&'t str, u32> = HashMap::with_capacity(entries.blocks.len());
         for (nested, block) in &entries.blocks {
             if task_kind(nested.name).is_none() {
                 continue;
@@ -268,7 +289,7 @@ impl<'t> Context<'t> {
             let mut list: Vec<Dependency> = Vec::with_capacity(found.len());
             let mut own: Option<Mention> = None;
             for mention in found {
-                let at = Location::new(source, mention.span);
+                let at = Location::new(mention.brief.unwrap_or(source), mention.span);
                 let target = mention.task as usize;
                 if mention.after {
                     if listed[target].0 == index {
@@ -314,11 +335,17 @@ impl<'t> Context<'t> {
         let info = &tables.tasks[index as usize];
         let task = |name: &str| tables.keys.get(name).copied();
         let entities = |kind: Takes, expr: &Tree<'t>| self.entity_arguments(source, kind, expr);
+        let brief = |expr: &Tree<'t>| match &bare(expr).kind {
+            Kind::Text(path) => self.brief_at(source, path),
+            _ => None,
+        };
         let mut finder = Finder {
             task: &task,
             hidden: Vec::new(),
             found: Vec::new(),
             strangers: Vec::new(),
+            brief: &brief,
+            inside: None,
             entities: &entities,
         };
         if let Some(kind) = task_kind(info.block.keyword.text) {
@@ -335,6 +362,10 @@ impl<'t> Context<'t> {
             self.report(rules::graph::not_a_task(at, self.text_at(at)));
             return;
         };
+        if self.task_named(name).is_some() {
+            self.report(rules::options::list_expected(at, "after", self.text_at(at)));
+            return;
+        }
         let scope = Scope::workflow(source, "`after`");
         if self.is_broken_name(&scope, name) {
             return;

@@ -5,9 +5,10 @@ use outpost_stdlib::Value;
 use std::collections::HashSet;
 
 use crate::context::{Context, WorkflowInfo};
+use crate::lower::body::Findings;
 use crate::lower::entries::Entries;
 use crate::lower::workflow::Lowered;
-use crate::program::{AgentId, AgentKind, AgentRef, ExprKind, Policy, Retry, TaskKind};
+use crate::program::{AgentId, AgentKind, AgentRef, ExprKind, Policy, Retry, Task, TaskKind};
 use crate::rules::shown;
 use crate::rules::types::WRONG_TYPE;
 
@@ -96,19 +97,22 @@ fn unknown_model(at: Location, agent: &str, agent_at: Location) -> Diagnostic {
 }
 
 /// What a workflow needs and uses, for its own budget and for its callers.
-pub(crate) fn bounds(ctx: &Context<'_>, tasks: &[Lowered]) -> WorkflowInfo {
+pub(crate) fn bounds(ctx: &Context<'_>, lowered: &Lowered) -> WorkflowInfo {
+    let tasks = &lowered.tasks;
+    let nothing = Findings::default();
     let mut info = WorkflowInfo {
         most: Some(0),
         ..WorkflowInfo::default()
     };
     let mut agents: HashSet<AgentId> = HashSet::new();
     let mut sandboxes = HashSet::new();
-    for (index, lowered) in tasks.iter().enumerate() {
+    for (index, task) in tasks.iter().enumerate() {
+        let findings = lowered.findings(index).unwrap_or(&nothing);
         let certain = ctx
             .current
             .as_ref()
             .is_none_or(|tables| !tables.tasks[index].may_not_run);
-        let (least, most) = attempts(ctx, lowered);
+        let (least, most) = attempts(ctx, task, findings);
         if certain {
             info.least = info.least.saturating_add(least);
         }
@@ -116,31 +120,28 @@ pub(crate) fn bounds(ctx: &Context<'_>, tasks: &[Lowered]) -> WorkflowInfo {
             .most
             .zip(most)
             .map(|(sum, most)| sum.saturating_add(most));
-        for (agent, _) in &lowered.findings.agents {
+        for (agent, _) in &findings.agents {
             for plain in plain_agents(ctx, *agent) {
                 if agents.insert(plain) {
                     info.agents.push(plain);
                 }
             }
         }
-        if let Some(called) = lowered.findings.workflow {
+        if let Some(called) = findings.workflow {
             for plain in &ctx.workflow_results[called as usize].agents {
                 if agents.insert(*plain) {
                     info.agents.push(*plain);
                 }
             }
         }
-        for used in &lowered.findings.sandboxes {
+        for used in &findings.sandboxes {
             if sandboxes.insert(used.sandbox) {
                 info.sandboxes.push(*used);
             }
         }
     }
     info.tasks = if tasks.len() <= MAX_CALLED {
-        tasks
-            .iter()
-            .map(|lowered| lowered.task.key.clone())
-            .collect()
+        tasks.iter().map(|task| task.key.clone()).collect()
     } else {
         Vec::new()
     };
@@ -162,12 +163,11 @@ fn plain_agents(ctx: &Context<'_>, agent: AgentRef) -> Vec<AgentId> {
 }
 
 /// The fewest and the most attempts of a task that runs.
-fn attempts(ctx: &Context<'_>, lowered: &Lowered) -> (u64, Option<u64>) {
-    let task = &lowered.task;
+fn attempts(ctx: &Context<'_>, task: &Task, findings: &Findings) -> (u64, Option<u64>) {
     let tries = |retry: Option<&Retry>| u64::from(retry.map_or(1, |retry| retry.attempts));
     let (least, most) = match &task.kind {
         TaskKind::Gate(_) | TaskKind::Ask(_) => (0, Some(0)),
-        TaskKind::Task(_) => match lowered.findings.workflow {
+        TaskKind::Task(_) => match findings.workflow {
             Some(called) => {
                 let info = &ctx.workflow_results[called as usize];
                 let most = info

@@ -123,18 +123,21 @@ fn shared_by_items(used: SandboxUse, sandbox: &str, task: &str, race: bool) -> D
 /// Two tasks that no edge orders must not use one warm sandbox.
 ///
 /// The users of a sandbox must form a chain; in topological order it is enough that each has its predecessor among its ancestors.
-pub(crate) fn overlaps(ctx: &mut Context<'_>, tasks: &[Lowered], order: &[u32]) {
+pub(crate) fn overlaps(ctx: &mut Context<'_>, lowered: &Lowered, order: &[u32]) {
     let mut users: BTreeMap<SandboxId, Vec<(u32, SandboxUse)>> = BTreeMap::new();
     let mut found = Vec::new();
-    for (index, lowered) in tasks.iter().enumerate() {
+    let tasks = &lowered.tasks;
+    for (index, task) in tasks.iter().enumerate() {
+        let Some(findings) = lowered.findings(index) else {
+            continue;
+        };
         let mut first: HashMap<SandboxId, SandboxUse> = HashMap::new();
-        for used in &lowered.findings.sandboxes {
+        for used in &findings.sandboxes {
             if !ctx.program.sandboxes[used.sandbox.index()].per_task {
                 first.entry(used.sandbox).or_insert(*used);
             }
         }
         for (sandbox, used) in first {
-            let task = &lowered.task;
             let race = matches!(task.kind, TaskKind::Race(_));
             if let Some(each) = &task.each
                 && (race || each.parallel != Some(1))
@@ -169,7 +172,7 @@ pub(crate) fn overlaps(ctx: &mut Context<'_>, tasks: &[Lowered], order: &[u32]) 
         }
         let mut next = 0;
         for index in &order[window.clone()] {
-            let own = &tasks[*index as usize].task;
+            let own = &tasks[*index as usize];
             let reach = own
                 .dependencies
                 .iter()
@@ -187,9 +190,9 @@ pub(crate) fn overlaps(ctx: &mut Context<'_>, tasks: &[Lowered], order: &[u32]) 
                 let (earlier, later) = if a.1.at < b.1.at { (a, b) } else { (b, a) };
                 found.push(overlap(&Pair {
                     sandbox: &ctx.program.sandboxes[sandbox.index()].name,
-                    earlier: &tasks[earlier.0 as usize].task.key,
+                    earlier: &tasks[earlier.0 as usize].key,
                     earlier_at: earlier.1.at,
-                    later: &tasks[later.0 as usize].task.key,
+                    later: &tasks[later.0 as usize].key,
                     later_use: later.1,
                 }));
             }

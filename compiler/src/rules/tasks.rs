@@ -1,7 +1,7 @@
 //! Tasks: `for`, races, retries, caches, triggers, keys of called workflows.
 
 use outpost_grammar::{Code, Diagnostic, Location};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::context::Context;
 use crate::lower::workflow::Lowered;
@@ -123,36 +123,35 @@ pub(crate) fn retry_on_nothing(at: Location) -> Diagnostic {
 }
 
 /// A called workflow's tasks appear as `caller.callee`, which must not be a declared key (SEMANTICS S7).
-pub(crate) fn called_keys(ctx: &mut Context<'_>, tasks: &[Lowered]) {
-    let dotted: HashSet<&str> = tasks
+pub(crate) fn called_keys(ctx: &mut Context<'_>, lowered: &Lowered) {
+    let dotted: HashMap<&str, Location> = lowered
+        .tasks
         .iter()
-        .map(|lowered| &*lowered.task.key)
-        .filter(|key| key.contains('.'))
+        .filter(|task| task.key.contains('.'))
+        .map(|task| (&*task.key, task.at))
         .collect();
     if dotted.is_empty() {
         return;
     }
     let mut found = Vec::new();
-    for lowered in tasks {
-        let Some(workflow) = lowered.findings.workflow else {
+    for (index, task) in lowered.tasks.iter().enumerate() {
+        let Some(workflow) = lowered
+            .findings(index)
+            .and_then(|findings| findings.workflow)
+        else {
             continue;
         };
         for inner in &ctx.workflow_results[workflow as usize].tasks {
-            let key = format!("{}.{inner}", lowered.task.key);
-            if dotted.contains(key.as_str())
-                && let Some(declared) = tasks.iter().find(|other| *other.task.key == *key)
-            {
+            let key = format!("{}.{inner}", task.key);
+            if let Some(declared) = dotted.get(key.as_str()) {
+                let message = format!(
+                    "`{key}` is also the key of a task that `{}` calls",
+                    task.key
+                );
                 found.push(
-                    Diagnostic::error(
-                        DUPLICATE_NAME,
-                        declared.task.at,
-                        format!(
-                            "`{key}` is also the key of a task that `{}` calls",
-                            lowered.task.key
-                        ),
-                    )
-                    .also(lowered.task.at, "the caller")
-                    .help("give one of them another name"),
+                    Diagnostic::error(DUPLICATE_NAME, *declared, message)
+                        .also(task.at, "the caller")
+                        .help("give one of them another name"),
                 );
             }
         }

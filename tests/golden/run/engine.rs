@@ -71,7 +71,7 @@ pub struct Call {
     pub round: u64,
     /// The phase.
     pub phase: Phase,
-    /// The step's path; empty for a single action.
+    /// The step's path; `result` for a single action.
     pub step: String,
     /// The attempt.
     pub attempt: u32,
@@ -94,15 +94,13 @@ impl Call {
     /// Which action of the file it is: `task`, `task/phase`, `task/phase/step`.
     pub fn short_address(&self) -> String {
         let mut address = self.task.clone();
-        let phase = match self.round {
-            0 => "",
-            _ => self.phase.name(),
-        };
-        for part in [phase, &self.step] {
-            if !part.is_empty() {
-                address.push('/');
-                address.push_str(part);
-            }
+        if self.round > 0 {
+            address.push('/');
+            address.push_str(self.phase.name());
+        }
+        if self.step != "result" {
+            address.push('/');
+            address.push_str(&self.step);
         }
         address
     }
