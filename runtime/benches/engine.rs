@@ -93,7 +93,7 @@ fn hundred_thousand_tasks_durable(bencher: Bencher) {
         .bench_local_refs(|folder| run(&plan, folder.path(), false));
 }
 
-#[divan::bench(sample_count = 5, sample_size = 1)]
+#[divan::bench(sample_count = 2, sample_size = 1)]
 fn ten_thousand_rounds_durable(bencher: Bencher) {
     let plan = planned(workflow(vec![looped("fix", &[], commands_loop(10_000))]));
     bencher

@@ -207,7 +207,9 @@ pub struct Resumed<T> {
     pub outpostc: String,
     /// Whether what was live, failed or cancelled runs again.
     pub retry_incomplete: bool,
-    /// Done tasks that run again.
+    /// Settled tasks that wait anew; those that had not settled do so in any case.
+    pub renewed: Vec<T>,
+    /// Those of them that are done, and begin from scratch.
     pub rerun: Vec<T>,
     /// Tasks whose body is another one now: their finished steps do not count.
     pub changed: Vec<T>,
@@ -636,6 +638,11 @@ impl<T> Resumed<T> {
         Ok(Resumed {
             outpostc: self.outpostc,
             retry_incomplete: self.retry_incomplete,
+            renewed: self
+                .renewed
+                .into_iter()
+                .map(&mut *name)
+                .collect::<Result<_, E>>()?,
             rerun: self
                 .rerun
                 .into_iter()

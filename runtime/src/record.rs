@@ -9,6 +9,7 @@ use outpost_stdlib::Value;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// The version of the report.
 const VERSION: u32 = 1;
@@ -40,7 +41,8 @@ pub struct RunRecord {
     pub started: Timestamp,
     /// When its last start ended.
     pub finished: Option<Timestamp>,
-    index: HashMap<String, TaskId>,
+    /// Made when a key is first looked up.
+    index: OnceLock<HashMap<String, TaskId>>,
 }
 
 /// Where a run stands; on disk it also may be interrupted.
@@ -134,7 +136,12 @@ pub struct RoundRecord {
 impl RunRecord {
     /// The task of a key, as its place among the tasks.
     pub fn find(&self, key: &str) -> Option<TaskId> {
-        self.index.get(key).copied()
+        let index = self.index.get_or_init(|| {
+            let keys = self.tasks.iter().enumerate();
+            keys.map(|(at, task)| (task.key.clone(), TaskId(at as u32)))
+                .collect()
+        });
+        index.get(key).copied()
     }
 
     /// The record of a key.
@@ -160,6 +167,16 @@ impl RunRecord {
                 self.finished = None;
                 if let Some(tasks) = &resumed.tasks {
                     self.declare(tasks);
+                }
+                for task in &mut self.tasks {
+                    if !matches!(task.status, TaskStatus::Settled(_) | TaskStatus::Paused) {
+                        task.wait_anew();
+                    }
+                }
+                for id in &resumed.renewed {
+                    if let Some(task) = self.tasks.get_mut(id.index()) {
+                        task.wait_anew();
+                    }
                 }
             }
             EventKind::CancelRequested { .. } | EventKind::TimedOut { .. } => {}
@@ -225,10 +242,9 @@ impl RunRecord {
 
     /// Takes over how the tasks are declared; what is known of a task is kept under its key.
     pub(crate) fn declare(&mut self, heads: &[TaskHead]) {
-        let mut known: HashMap<String, TaskRecord> = std::mem::take(&mut self.tasks)
-            .into_iter()
-            .map(|task| (task.key.clone(), task))
-            .collect();
+        let before = std::mem::take(&mut self.tasks).into_iter();
+        let mut known: HashMap<String, TaskRecord> =
+            before.map(|task| (task.key.clone(), task)).collect();
         self.tasks = heads
             .iter()
             .map(|head| {
@@ -237,10 +253,7 @@ impl RunRecord {
                     .unwrap_or_else(|| TaskRecord::new(head))
             })
             .collect();
-        let keys = self.tasks.iter().enumerate();
-        self.index = keys
-            .map(|(at, task)| (task.key.clone(), TaskId(at as u32)))
-            .collect();
+        self.index = OnceLock::new();
     }
 
     /// What the run waits for.
@@ -339,6 +352,15 @@ impl TaskRecord {
             | EventKind::Stopping(_)
             | EventKind::Woke(_) => {}
         }
+    }
+
+    /// Another start goes on: what came of the last one does not count.
+    fn wait_anew(&mut self) {
+        self.status = TaskStatus::Waiting;
+        self.value = None;
+        self.error = None;
+        self.reason = None;
+        self.finished = None;
     }
 
     /// The record of a round: the last one, or a new one.

@@ -3,7 +3,9 @@
 use crate::checkpoint::{self, RunLock};
 use crate::clock::Timestamp;
 use crate::driver::{Driver, Host};
-use crate::event::{Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, Status};
+use crate::event::{
+    Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, SourceDigest, Status,
+};
 use crate::fault::Place;
 use crate::journal::sqlite::{self, End, SqliteJournal};
 use crate::journal::values::ValueStore;
@@ -11,7 +13,9 @@ use crate::journal::{Journal, JournalFault};
 use crate::record::{RunRecord, TaskRecord, TaskStatus};
 use crate::run::{Run, State};
 use crate::runnable;
-use crate::start::{Refusal, RefusalReason, RunFault, heads, of_drive, places, plan_payload};
+use crate::start::{
+    Refusal, RefusalReason, RunFault, heads, of_drive, places, plan_payload, sources,
+};
 use outpost_compiler::compat::{self, Comparison, Judgement, Standing};
 use outpost_compiler::parts::PlanRecord;
 use outpost_compiler::plan::Plan;
@@ -260,6 +264,8 @@ struct Folded {
     run: Run,
     record: RunRecord,
     plan: PlanPayload,
+    /// What the plan was made from; nothing if a later start came with another one.
+    sources: Option<(String, Vec<SourceDigest>)>,
     end: End,
     /// Whether the last row is the end of a start.
     ended: bool,
@@ -279,6 +285,7 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
     let mut state = Run::new(plan.clone(), run);
     let mut reader = Reader::default();
     let mut payload = None;
+    let mut sources = None;
     let mut to_plan: Vec<Option<TaskId>> = Vec::new();
     let mut same = false;
     let end = sqlite::read(folder, run, &mut |event| {
@@ -286,22 +293,29 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
         let declared = match &event.kind {
             EventKind::Started(started) => {
                 payload = Some(started.plan.clone());
+                sources = Some((started.outpostc.clone(), started.sources.clone()));
                 true
             }
             EventKind::Resumed(resumed) => {
                 if let Some(plan) = &resumed.plan {
                     payload = Some(plan.clone());
+                    sources = None;
                 }
                 resumed.tasks.is_some()
             }
             _ => false,
         };
         if declared {
-            let tasks = reader.record.tasks.iter();
-            to_plan = tasks.map(|task| plan.find(&task.key)).collect();
-            let mut ids = plan.ids().map(Some);
-            same = to_plan.len() == plan.tasks().len()
-                && to_plan.iter().all(|id| *id == ids.next().flatten());
+            let tasks = &reader.record.tasks;
+            same = tasks.len() == plan.tasks().len()
+                && tasks
+                    .iter()
+                    .zip(plan.tasks())
+                    .all(|(a, b)| *a.key == *b.key);
+            to_plan = match same {
+                true => Vec::new(),
+                false => tasks.iter().map(|task| plan.find(&task.key)).collect(),
+            };
         }
         if same {
             state.apply(&event);
@@ -331,6 +345,7 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
         run: state,
         record: reader.record,
         plan,
+        sources,
         end,
         ended,
     })
@@ -341,6 +356,8 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
 pub(crate) struct Reader {
     pub(crate) record: RunRecord,
     finished: bool,
+    /// The place of the task that was last named: the next one is often the same or the one behind it.
+    last: usize,
 }
 
 impl Reader {
@@ -349,18 +366,17 @@ impl Reader {
         let seq = event.seq;
         let wrong = |message: String| JournalFault::damaged(seq, message);
         let first = seq == 1;
+        if first && let EventKind::Started(started) = event.kind {
+            let event = Event {
+                seq,
+                at: event.at,
+                mono: event.mono,
+                kind: EventKind::Started(started),
+            };
+            self.record.apply(&event);
+            return Ok(event);
+        }
         match &event.kind {
-            EventKind::Started(started) if first => {
-                // The list of tasks has to be known before anything names one of them.
-                let head = Event {
-                    seq,
-                    at: event.at,
-                    mono: event.mono,
-                    kind: EventKind::Started(started.clone()),
-                };
-                self.record.apply(&head);
-                return Ok(head);
-            }
             EventKind::Started(_) => return Err(wrong("starts the run again".into())),
             EventKind::Resumed(_) => self.finished = false,
             _ if first => return Err(wrong("does not start the run".into())),
@@ -375,8 +391,14 @@ impl Reader {
         if let Some(tasks) = tasks {
             self.record.declare(&tasks);
         }
+        let (record, last) = (&self.record, &mut self.last);
         let mut name = |key: &str| {
-            let id = self.record.find(key);
+            let is_at = |at: &usize| record.tasks.get(*at).is_some_and(|task| task.key == key);
+            let near = [*last, *last + 1].into_iter().find(is_at);
+            let id = near
+                .map(|at| TaskId(at as u32))
+                .or_else(|| record.find(key));
+            *last = id.map_or(*last, TaskId::index);
             id.ok_or_else(|| wrong(format!("is about a task that is not there, `{key}`")))
         };
         let kind = event.kind.with_tasks(&mut name)?;
@@ -416,7 +438,8 @@ fn examine(
                 .to_owned(),
         );
     }
-    let (tasks, needs_permission) = tasks(folded, &rerun, options);
+    let again = again(run, &rerun);
+    let (tasks, needs_permission) = tasks(folded, &rerun, &again, options);
     let runs = tasks.iter().any(|task| match task.action {
         TaskAction::Rerun | TaskAction::Run => true,
         TaskAction::Reuse | TaskAction::Blocked => false,
@@ -434,6 +457,10 @@ fn examine(
     let resumed = Resumed {
         outpostc: env!("CARGO_PKG_VERSION").to_owned(),
         retry_incomplete: options.retry_incomplete,
+        renewed: plan
+            .ids()
+            .filter(|id| again[id.index()] && matches!(run.task(*id).state, State::Settled(_)))
+            .collect(),
         rerun: plan.ids().filter(|id| rerun[id.index()]).collect(),
         changed,
         tasks: (!same_tasks || differs).then(|| heads(&plan)),
@@ -470,11 +497,14 @@ fn policy_now(plan: &Plan, comparison: &Comparison) -> Option<PolicyNow> {
 
 fn compare(folder: &Path, folded: &Folded) -> Result<Comparison, RunFault> {
     let plan = folded.run.plan();
+    if is_unchanged(folded) {
+        return Ok(Comparison::default());
+    }
     let old: PlanRecord = match &folded.plan {
         PlanPayload::Json(record) => record.clone(),
         PlanPayload::Sha256(digest) => {
             let store = ValueStore::new(folder);
-            // The usual case costs no reading: the file was not changed.
+            // Another layout of the same meaning costs no reading.
             if let PlanPayload::Sha256(now) = plan_payload(plan, folder)?
                 && now == *digest
             {
@@ -493,6 +523,21 @@ fn compare(folder: &Path, folded: &Folded) -> Result<Comparison, RunFault> {
     Ok(compat::compare(&old, plan, &|key| {
         record.task(key).map_or(Standing::Untouched, standing)
     }))
+}
+
+/// Whether the plan is made from the very texts that the run started from: then it is the same plan.
+///
+/// A file that is read by `readFile` is no source, so a project that may do so is compared part by part.
+fn is_unchanged(folded: &Folded) -> bool {
+    let Some((outpostc, before)) = &folded.sources else {
+        return false;
+    };
+    let plan = folded.run.plan();
+    let mut texts = plan.program().sources.iter();
+    outpostc == env!("CARGO_PKG_VERSION")
+        && folded.record.workflow == *plan.workflow().name
+        && texts.all(|(_, source)| !source.text.contains("readFile"))
+        && *before == sources(plan)
 }
 
 fn standing(task: &TaskRecord) -> Standing {
@@ -566,6 +611,15 @@ fn spread(run: &Run, rerun: &mut [bool]) {
     }
 }
 
+/// All tasks that are not settled for good.
+fn again(run: &Run, rerun: &[bool]) -> Vec<bool> {
+    let mut again = rerun.to_vec();
+    for id in run.plan().order() {
+        again[id.index()] = again[id.index()] || run.runs_again(*id, &again);
+    }
+    again
+}
+
 fn changed(plan: &Plan, comparison: &Comparison) -> Vec<TaskId> {
     let of_body = |part: &str| {
         let head = part.split('.').next().unwrap_or(part);
@@ -592,13 +646,14 @@ fn changed(plan: &Plan, comparison: &Comparison) -> Vec<TaskId> {
     ids
 }
 
-fn tasks(folded: &Folded, rerun: &[bool], options: &ResumeOptions) -> (Vec<TaskPlan>, Vec<String>) {
+fn tasks(
+    folded: &Folded,
+    rerun: &[bool],
+    again: &[bool],
+    options: &ResumeOptions,
+) -> (Vec<TaskPlan>, Vec<String>) {
     let run = &folded.run;
     let plan = run.plan();
-    let mut again = rerun.to_vec();
-    for id in plan.order() {
-        again[id.index()] = again[id.index()] || run.runs_again(*id, &again);
-    }
     let exhausted = plan
         .ids()
         .find(|id| run.is_exhausted(*id) && !again[id.index()]);
@@ -616,7 +671,7 @@ fn tasks(folded: &Folded, rerun: &[bool], options: &ResumeOptions) -> (Vec<TaskP
                     format!("`{key}` is exhausted, which is final"),
                 )
             }
-            Some(_) | None => fate(folded, id, &again, rerun[id.index()]),
+            Some(_) | None => fate(folded, id, again, rerun[id.index()]),
         };
         if action == TaskAction::Rerun && !rerun[id.index()] && !options.retry_incomplete {
             needs_permission.push(key.clone());

@@ -12,7 +12,7 @@ use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{Loop, OnError, OnQuota, TaskId, TaskKind, Trigger};
 use outpost_stdlib::Value;
 use outpost_stdlib::quantity::format_duration;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -748,15 +748,12 @@ impl Run {
             self.concurrency = policy.concurrency;
             self.budget_attempts = policy.budget_attempts;
         }
-        let mut again = vec![false; self.tasks.len()];
-        for task in resumed.rerun.iter() {
-            again[task.index()] = true;
-        }
-        for id in plan.order() {
-            let runs = again[id.index()] || self.runs_again(*id, &again);
-            again[id.index()] = runs;
-            if runs {
-                self.renew(*id, resumed.rerun.contains(id));
+        let renewed: HashSet<TaskId> = resumed.renewed.iter().copied().collect();
+        let rerun: HashSet<TaskId> = resumed.rerun.iter().copied().collect();
+        for id in plan.ids() {
+            let settled = matches!(self.tasks[id.index()].state, State::Settled(_));
+            if !settled || renewed.contains(&id) {
+                self.renew(id, rerun.contains(&id));
             }
         }
         for task in &resumed.changed {

@@ -286,7 +286,7 @@ fn started(plan: &Plan, options: &StartOptions, run: &str, payload: PlanPayload)
     }
 }
 
-fn sources(plan: &Plan) -> Vec<SourceDigest> {
+pub(crate) fn sources(plan: &Plan) -> Vec<SourceDigest> {
     let sources = plan.program().sources.iter();
     sources
         .map(|(_, source)| SourceDigest {

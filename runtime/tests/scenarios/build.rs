@@ -8,6 +8,7 @@ use outpost_compiler::program::{
 };
 use outpost_grammar::{Location, Source, SourceId, SourceMap, Span};
 use outpost_stdlib::{Type, Value};
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -305,7 +306,11 @@ pub fn pausing(mut of: Workflow, max_wait: Duration) -> Workflow {
 
 pub fn planned(of: Workflow) -> Arc<Plan> {
     let mut sources = SourceMap::default();
-    sources.add(Source::new("main.outpost", "workflow main {}\n"));
+    // As in a file, another workflow is another text.
+    let mut hash = DefaultHasher::new();
+    hash.write(format!("{of:?}").as_bytes());
+    let text = format!("workflow main {{}} # {}\n", hash.finish());
+    sources.add(Source::new("main.outpost", text));
     let program = Program {
         sources,
         workflows: vec![of],

@@ -436,3 +436,35 @@ fn a_rounds_deadline_bounds_both_phases() {
     assert_eq!(ended.record().code, Some(FaultCode::Timeout));
     assert_eq!(ended.called(), ["fix:attempt:1", "fix:check:1"]);
 }
+
+/// What was skipped before a resumption waits again, in the report too.
+#[test]
+fn a_resumed_run_reports_what_waits() {
+    let of = workflow(vec![runs("ask", &[]), runs("behind", &[0])]);
+    let plan = planned(pausing(of, ms(0)));
+    let script: Script = |_, before| match before {
+        0 => fails(FaultCode::Process, "no"),
+        1 => quota(None),
+        _ => exits(0, ""),
+    };
+    let world = World::new();
+    let failed = world.start(&plan, script, Extras::default());
+    assert_eq!(
+        (failed.status("ask"), failed.status("behind")),
+        ("failed", "skipped")
+    );
+    // The journal does not tell how often a call that failed for good has ended.
+    let script: Script = |_, _| quota(None);
+    let paused = world.resume(&plan, script, &permitted(), Extras::default());
+    assert_eq!(
+        (paused.status("ask"), paused.status("behind")),
+        ("paused", "waiting")
+    );
+    assert_eq!(paused.record().status.name(), "paused");
+    let script: Script = |_, _| exits(0, "");
+    let ended = world.resume(&plan, script, &ResumeOptions::default(), Extras::default());
+    assert_eq!(
+        (ended.status("ask"), ended.status("behind")),
+        ("done", "done")
+    );
+}
