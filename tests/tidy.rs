@@ -276,13 +276,16 @@ fn examples(part: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The codes that `check` finds in a file of its own.
+/// Codes that `check` never gives: they are about what a run can do.
+const AT_A_RUN: [&str; 1] = ["not-runnable"];
+
+/// The codes that `check` finds in a file `page.outpost` of its own.
 fn codes_in(text: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".outpost")).unwrap();
-    fs::write(folder.path().join("example.outpost"), text).unwrap();
+    fs::write(folder.path().join("page.outpost"), text).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_outpostc"))
-        .args(["check", "example.outpost", "--format", "json"])
+        .args(["check", "page.outpost", "--format", "json"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -302,7 +305,8 @@ fn wrong_examples_are_wrong_and_right_ones_right() {
         let (wrong, right) = page.split_once("## Right").unwrap_or((&page, ""));
         for example in examples(wrong) {
             let found = codes_in(example);
-            if found != BTreeSet::from([code.clone()]) {
+            let later = AT_A_RUN.contains(&code.as_str()) && found.is_empty();
+            if found != BTreeSet::from([code.clone()]) && !later {
                 problems.push(format!("{code}: its wrong example gives {found:?}"));
             }
         }

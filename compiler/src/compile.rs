@@ -30,13 +30,14 @@ impl Compiled {
 pub fn compile(loader: &dyn Loader, path: &str) -> Compiled {
     let texts = Texts::new();
     let mut sources = SourceMap::default();
-    let loaded = load::load(loader, path, &texts, &mut sources);
+    let mut loaded = load::load(loader, path, &texts, &mut sources);
+    let diagnostics = std::mem::take(&mut loaded.diagnostics);
     let program = Program {
         sources,
         ..Program::default()
     };
-    let mut ctx = Context::new(loader, &loaded.files, &texts, program);
-    ctx.diagnostics = loaded.diagnostics;
+    let mut ctx = Context::new(loader, &loaded, program);
+    ctx.diagnostics = diagnostics;
     ctx.lower_program();
     let (program, mut diagnostics) = (ctx.program, ctx.diagnostics);
     diagnostic::sort(&mut diagnostics);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::infer::types::Shapes;
-use crate::load::{File, Loader, Texts};
+use crate::load::{Brief, File, LoadError, Loaded, Loader};
 use crate::lower::body::{Findings, SandboxUse};
 use crate::program::{AgentId, AgentRef, Expr, Program, SecretId, TaskId};
 use crate::resolve::{Binding, Declarations, Names};
@@ -48,8 +48,8 @@ pub(crate) struct Context<'t> {
     pub findings: Findings,
     /// Whether the actions that are being lowered stand in a check.
     pub in_check: bool,
-    /// Where texts of files live that are read while lowering.
-    pub texts: &'t Texts,
+    /// The files of briefs, by path; their sources follow those of `files`.
+    pub briefs: &'t [(String, Result<Brief<'t>, LoadError>)],
 }
 
 /// A function as its callers see it: name, type and whether there is a default of each parameter.
@@ -150,13 +150,12 @@ impl<'t> Context<'t> {
     /// A context before anything is declared.
     pub(crate) fn new(
         loader: &'t dyn Loader,
-        files: &'t [File<'t>],
-        texts: &'t Texts,
+        loaded: &'t Loaded<'t>,
         program: Program,
     ) -> Context<'t> {
         Context {
             loader,
-            files,
+            files: &loaded.files,
             names: Vec::new(),
             bindings: Vec::new(),
             used: Vec::new(),
@@ -172,7 +171,7 @@ impl<'t> Context<'t> {
             current: None,
             findings: Findings::default(),
             in_check: false,
-            texts,
+            briefs: &loaded.briefs,
         }
     }
 
@@ -195,12 +194,25 @@ impl<'t> Context<'t> {
 
     /// The text of a file.
     pub(crate) fn text(&self, source: SourceId) -> &'t str {
-        self.files[source.0 as usize].text
+        match self.files.get(source.0 as usize) {
+            Some(file) => file.text,
+            None => {
+                let mut briefs = self
+                    .briefs
+                    .iter()
+                    .filter_map(|(_, brief)| brief.as_ref().ok());
+                briefs
+                    .find(|brief| brief.source == source)
+                    .map_or("", |brief| brief.text)
+            }
+        }
     }
 
     /// The text at a place.
     pub(crate) fn text_at(&self, at: Location) -> &'t str {
-        at.span.of(self.text(at.source))
+        let text = self.text(at.source);
+        text.get(at.span.start as usize..at.span.end as usize)
+            .unwrap_or("")
     }
 
     /// The workflow that is being lowered.
@@ -308,16 +320,10 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// The text of a brief's file, whose holes are those of a brief.
-    pub(crate) fn text_of_file(
-        &mut self,
-        _scope: &mut crate::infer::scope::Scope<'t>,
-        at: Location,
-        text: Arc<str>,
-    ) -> Expr {
-        Expr {
-            kind: crate::program::ExprKind::Const(outpost_stdlib::Value::Text(text)),
-            at,
-        }
+    /// The brief in a file of its own that a path means.
+    pub(crate) fn brief_at(&self, source: SourceId, path: &str) -> Option<&'t Brief<'t>> {
+        let full = crate::load::relative(&self.files[source.0 as usize].name, path).ok()?;
+        let (_, brief) = self.briefs.iter().find(|(known, _)| *known == full)?;
+        brief.as_ref().ok()
     }
 }

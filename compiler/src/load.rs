@@ -1,10 +1,11 @@
 //! Files and what they import, through the [`Loader`] trait.
 
 use outpost_grammar::source::MAX_SOURCE_BYTES;
-use outpost_grammar::tree::{Document, Item, Use, UsePath};
+use outpost_grammar::tree::{Block, Document, Entry, Expr, ExprKind, Item, Use, UsePath};
 use outpost_grammar::{Diagnostic, Location, Source, SourceId, SourceMap, Span};
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::library;
 use crate::resolve::order::Graph;
@@ -87,22 +88,51 @@ pub(crate) struct Import<'t> {
 
 /// The texts that trees borrow from: places that are filled one after the other.
 pub(crate) struct Texts {
-    slots: Vec<OnceLock<Arc<str>>>,
+    slots: Vec<OnceCell<Arc<str>>>,
+    used: Cell<usize>,
 }
 
 impl Texts {
     /// Empty places.
     pub(crate) fn new() -> Texts {
         Texts {
-            slots: (0..MAX_FILES).map(|_| OnceLock::new()).collect(),
+            slots: (0..2 * MAX_FILES).map(|_| OnceCell::new()).collect(),
+            used: Cell::new(0),
         }
     }
+
+    /// Keeps a text as long as the trees live, if there is room.
+    fn keep(&self, text: Arc<str>) -> Option<&str> {
+        let slot = self.slots.get(self.used.get())?;
+        self.used.set(self.used.get() + 1);
+        Some(slot.get_or_init(|| text))
+    }
+}
+
+/// A brief that stands in a file of its own.
+pub(crate) struct Brief<'t> {
+    /// Its source; the ids of briefs follow those of files.
+    pub source: SourceId,
+    /// The whole text.
+    pub text: &'t str,
+    /// Text and holes, in order.
+    pub parts: Vec<BriefPart<'t>>,
+}
+
+/// A piece of a brief's file.
+pub(crate) enum BriefPart<'t> {
+    /// Text.
+    Text(&'t str),
+    /// `${expression}`.
+    Hole(Expr<'t>),
 }
 
 /// All files of a compilation.
 pub(crate) struct Loaded<'t> {
     /// In the order of loading; the file that was asked for is the first.
     pub files: Vec<File<'t>>,
+    /// The files of briefs by their paths, in the order of their ids.
+    pub briefs: Vec<(String, Result<Brief<'t>, LoadError>)>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -121,6 +151,7 @@ pub(crate) fn load<'t>(
         known: HashMap::new(),
         loaded: Loaded {
             files: Vec::new(),
+            briefs: Vec::new(),
             diagnostics: Vec::new(),
         },
     };
@@ -142,6 +173,7 @@ pub(crate) fn load<'t>(
         state.imports(next);
         next += 1;
     }
+    state.briefs();
     let mut loaded = state.loaded;
     report_cycles(&mut loaded);
     loaded
@@ -165,10 +197,12 @@ struct Loading<'l, 't> {
 
 impl<'t> Loading<'_, 't> {
     fn add(&mut self, name: String, text: Arc<str>, library: bool) -> Option<SourceId> {
-        let index = self.loaded.files.len();
-        let slot = self.texts.slots.get(index)?;
-        let id = self.sources.add(Source::new(name.clone(), text.clone()));
-        let text: &'t str = slot.get_or_init(|| text);
+        if self.loaded.files.len() >= MAX_FILES {
+            return None;
+        }
+        let kept: &'t str = self.texts.keep(text.clone())?;
+        let id = self.sources.add(Source::new(name.clone(), text));
+        let text = kept;
         let parsed = outpost_grammar::parse(id, text);
         let broken = parsed
             .diagnostics
@@ -295,6 +329,100 @@ impl<'t> Loading<'_, 't> {
     }
 }
 
+impl<'t> Loading<'_, 't> {
+    /// The files of briefs, whose holes are parsed like those of a brief in place.
+    fn briefs(&mut self) {
+        let mut paths = Vec::new();
+        for file in &self.loaded.files {
+            for item in &file.document.items {
+                if let Item::Block(block) = item {
+                    brief_paths(&file.name, block, &mut paths);
+                }
+            }
+        }
+        for path in paths {
+            if self.loaded.briefs.iter().any(|(known, _)| *known == path) {
+                continue;
+            }
+            let brief = self
+                .loader
+                .load(&path)
+                .and_then(within_limits)
+                .and_then(|text| self.brief(&path, text));
+            self.loaded.briefs.push((path, brief));
+        }
+    }
+
+    fn brief(&mut self, path: &str, text: Arc<str>) -> Result<Brief<'t>, LoadError> {
+        let full = || {
+            LoadError::Other(format!(
+                "a project has at most {MAX_FILES} files and holes in files of briefs"
+            ))
+        };
+        let source = self.sources.add(Source::new(path, text.clone()));
+        let text = self.texts.keep(text).ok_or_else(full)?;
+        let mut parts = Vec::new();
+        let mut rest = 0;
+        while let Some((start, end)) = next_hole(text, rest) {
+            parts.push(BriefPart::Text(&text[rest..start]));
+            // Blanks before the hole keep its places right.
+            let padded = format!("{:start$}  {}", "", &text[start + 2..end - 1]);
+            let padded = self.texts.keep(Arc::from(padded)).ok_or_else(full)?;
+            let (expr, diagnostics) = outpost_grammar::parse_expr(source, padded);
+            self.loaded.diagnostics.extend(diagnostics);
+            parts.push(BriefPart::Hole(expr));
+            rest = end;
+        }
+        parts.push(BriefPart::Text(&text[rest..]));
+        Ok(Brief {
+            source,
+            text,
+            parts,
+        })
+    }
+}
+
+/// The paths of `briefFile` in a block, relative to the project's root.
+fn brief_paths(from: &str, block: &Block<'_>, paths: &mut Vec<String>) {
+    for entry in &block.entries {
+        match entry {
+            Entry::Field(field) if field.name.text == "briefFile" => {
+                if let ExprKind::Text(path) = &field.value.kind
+                    && let Ok(path) = relative(from, path)
+                {
+                    paths.push(path);
+                }
+            }
+            Entry::Block(inner) => brief_paths(from, inner, paths),
+            Entry::Field(_) | Entry::Rule(_) | Entry::Broken(_) => {}
+        }
+    }
+}
+
+/// The next `${…}` from a byte on: its first byte and the byte after its `}`. One that is not closed is text.
+fn next_hole(text: &str, from: usize) -> Option<(usize, usize)> {
+    let start = from + text[from..].find("${")?;
+    let mut depth = 0usize;
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(start + 1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' if !quoted => depth += 1,
+            b'}' if !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some((start, at + 1));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// A path of an import, relative to the project's root.
 pub(crate) fn relative(from: &str, path: &str) -> Result<String, &'static str> {
     if path.is_empty() {
@@ -391,14 +519,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn holes_end_at_their_own_brace() {
+        assert_eq!(next_hole("a ${b} c", 0), Some((2, 6)));
+        assert_eq!(next_hole("${ { a: \"}\" } } x", 0), Some((0, 15)));
+        assert_eq!(next_hole("costs $5 ${never", 0), None);
+    }
+
+    #[test]
     fn paths_are_relative_to_the_file_and_stay_inside() {
         assert_eq!(
-            relative("main.outpost", "./team.outpost").unwrap(),
-            "team.outpost"
+            relative("main.outpost", "./team.outpost").as_deref(),
+            Ok("team.outpost")
         );
         assert_eq!(
-            relative("a/b/main.outpost", "../team.outpost").unwrap(),
-            "a/team.outpost"
+            relative("a/b/main.outpost", "../team.outpost").as_deref(),
+            Ok("a/team.outpost")
         );
         assert!(relative("main.outpost", "../team.outpost").is_err());
         assert!(relative("main.outpost", "/etc/team.outpost").is_err());

@@ -134,6 +134,8 @@ pub(crate) struct Declarations<'t> {
     pub types: Vec<(SourceId, Name<'t>, &'t outpost_grammar::tree::Expr<'t>)>,
     /// Functions.
     pub functions: Vec<(SourceId, &'t Function<'t>)>,
+    /// Blocks that declare nothing; what they name counts as used.
+    pub strangers: Vec<(SourceId, &'t Block<'t>)>,
 }
 
 /// A declared block.
@@ -146,6 +148,9 @@ pub(crate) struct Declared<'t> {
     /// The block.
     pub block: &'t Block<'t>,
 }
+
+/// Makes a meaning from an id.
+type MeaningOf = fn(u32) -> Meaning;
 
 impl<'t> Declared<'t> {
     /// The name's place.
@@ -168,6 +173,9 @@ impl<'t> Context<'t> {
         }
         for file in self.files {
             self.declare_imports(file);
+        }
+        for (source, block) in self.declared.strangers.clone() {
+            self.touch_block(source, block);
         }
     }
 
@@ -233,7 +241,7 @@ impl<'t> Context<'t> {
                 near,
                 &inside,
             ));
-            self.touch_block(source, block);
+            self.declared.strangers.push((source, block));
             return;
         }
         let name = match (&block.target, keyword.text) {
@@ -263,19 +271,18 @@ impl<'t> Context<'t> {
             block,
         };
         let all = &mut self.declared;
-        let (list, meaning): (&mut Vec<Declared<'t>>, Option<fn(u32) -> Meaning>) =
-            match keyword.text {
-                "agent" => (&mut all.agents, Some(Meaning::Agent)),
-                "sandbox" => (&mut all.sandboxes, Some(Meaning::Sandbox)),
-                "step" => (&mut all.steps, Some(Meaning::Step)),
-                "check" => (&mut all.checks, Some(Meaning::Check)),
-                "attempt" => (&mut all.attempts, Some(Meaning::Attempt)),
-                "loop" => (&mut all.loops, Some(Meaning::Loop)),
-                "workflow" => (&mut all.workflows, Some(Meaning::Workflow)),
-                "harness" => (&mut all.harnesses, Some(Meaning::Harness)),
-                "extend" => (&mut all.extensions, None),
-                _ => (&mut all.tests, None),
-            };
+        let (list, meaning): (&mut Vec<Declared<'t>>, Option<MeaningOf>) = match keyword.text {
+            "agent" => (&mut all.agents, Some(Meaning::Agent)),
+            "sandbox" => (&mut all.sandboxes, Some(Meaning::Sandbox)),
+            "step" => (&mut all.steps, Some(Meaning::Step)),
+            "check" => (&mut all.checks, Some(Meaning::Check)),
+            "attempt" => (&mut all.attempts, Some(Meaning::Attempt)),
+            "loop" => (&mut all.loops, Some(Meaning::Loop)),
+            "workflow" => (&mut all.workflows, Some(Meaning::Workflow)),
+            "harness" => (&mut all.harnesses, Some(Meaning::Harness)),
+            "extend" => (&mut all.extensions, None),
+            _ => (&mut all.tests, None),
+        };
         let id = list.len() as u32;
         list.push(declared);
         if let Some(meaning) = meaning

@@ -1,4 +1,5 @@
 //! Every case of `tests/cases/check` against what its header says: these diagnostics at these places with these words, and no other.
+#![expect(clippy::disallowed_methods, reason = "cases are files")]
 
 use outpost_compiler::{Compiled, LoadError, Loader, compile};
 use outpost_grammar::{Diagnostic, Location, Severity};
@@ -31,14 +32,26 @@ struct Expected {
 }
 
 fn position(text: &str) -> (u32, u32) {
-    let (line, column) = text.split_once(':').unwrap();
-    (line.parse().unwrap(), column.parse().unwrap())
+    let (line, column) = text
+        .split_once(':')
+        .expect("a case has a header as the corpus describes it");
+    (
+        line.parse()
+            .expect("a case has a header as the corpus describes it"),
+        column
+            .parse()
+            .expect("a case has a header as the corpus describes it"),
+    )
 }
 
 /// The words between the first and the last quote.
 fn words(line: &str) -> Vec<String> {
-    let start = line.find('"').unwrap();
-    let end = line.rfind('"').unwrap();
+    let start = line
+        .find('"')
+        .expect("a case has a header as the corpus describes it");
+    let end = line
+        .rfind('"')
+        .expect("a case has a header as the corpus describes it");
     line[start + 1..end]
         .split_whitespace()
         .map(str::to_lowercase)
@@ -57,23 +70,44 @@ fn header(text: &str) -> Option<Vec<Expected>> {
                 continue;
             }
             let mut parts = rest.split_whitespace();
-            let severity = match parts.next().unwrap() {
+            let severity = match parts
+                .next()
+                .expect("a case has a header as the corpus describes it")
+            {
                 "error" => Severity::Error,
                 _ => Severity::Warning,
             };
             all.push(Expected {
                 severity,
-                start: position(parts.next().unwrap()),
-                end: position(parts.next().unwrap()),
+                start: position(
+                    parts
+                        .next()
+                        .expect("a case has a header as the corpus describes it"),
+                ),
+                end: position(
+                    parts
+                        .next()
+                        .expect("a case has a header as the corpus describes it"),
+                ),
                 words: words(line),
                 also: Vec::new(),
                 help: Vec::new(),
             });
         } else if let Some(rest) = line.strip_prefix("# also:") {
-            let place = position(rest.split_whitespace().next().unwrap());
-            all.last_mut().unwrap().also.push((place, words(line)));
+            let place = position(
+                rest.split_whitespace()
+                    .next()
+                    .expect("a case has a header as the corpus describes it"),
+            );
+            all.last_mut()
+                .expect("a case has a header as the corpus describes it")
+                .also
+                .push((place, words(line)));
         } else if line.starts_with("# help:") {
-            all.last_mut().unwrap().help.extend(words(line));
+            all.last_mut()
+                .expect("a case has a header as the corpus describes it")
+                .help
+                .extend(words(line));
         } else {
             break;
         }
@@ -124,7 +158,7 @@ fn describe(compiled: &Compiled, found: &Diagnostic) -> String {
             "{lead}{}:{}:{}-{}:{} {:?} ",
             source.name, start.0, start.1, end.0, end.1, label.text
         )
-        .unwrap();
+        .expect("a case has a header as the corpus describes it");
     }
     format!(
         "{:?} {} {text}| {} | {:?} {:?}",
@@ -135,8 +169,12 @@ fn describe(compiled: &Compiled, found: &Diagnostic) -> String {
 /// The cases below a folder: files, and folders with a `main.outpost`.
 fn cases(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
+        .expect("a case has a header as the corpus describes it")
+        .map(|entry| {
+            entry
+                .expect("a case has a header as the corpus describes it")
+                .path()
+        })
         .collect();
     entries.sort();
     for path in entries {
@@ -167,12 +205,23 @@ fn every_case_says_what_its_header_says() {
         .iter()
         .filter(|path| path.to_string_lossy().contains(&only))
     {
-        let text = std::fs::read_to_string(path).unwrap();
+        let text =
+            std::fs::read_to_string(path).expect("a case has a header as the corpus describes it");
         let Some(expected) = header(&text) else {
             continue;
         };
-        let folder = Folder(path.parent().unwrap().to_path_buf());
-        let compiled = compile(&folder, &path.file_name().unwrap().to_string_lossy());
+        let folder = Folder(
+            path.parent()
+                .expect("a case has a header as the corpus describes it")
+                .to_path_buf(),
+        );
+        let compiled = compile(
+            &folder,
+            &path
+                .file_name()
+                .expect("a case has a header as the corpus describes it")
+                .to_string_lossy(),
+        );
         let good = compiled.diagnostics.len() == expected.len()
             && compiled
                 .diagnostics
@@ -180,12 +229,19 @@ fn every_case_says_what_its_header_says() {
                 .zip(&expected)
                 .all(|(found, expected)| fits(&compiled, found, expected));
         if !good {
-            let mut text = format!("{}\n", path.strip_prefix(&root).unwrap().display());
+            let mut text = format!(
+                "{}\n",
+                path.strip_prefix(&root)
+                    .expect("a case has a header as the corpus describes it")
+                    .display()
+            );
             for expected in &expected {
-                writeln!(text, "  expected {expected:?}").unwrap();
+                writeln!(text, "  expected {expected:?}")
+                    .expect("a case has a header as the corpus describes it");
             }
             for found in &compiled.diagnostics {
-                writeln!(text, "  found    {}", describe(&compiled, found)).unwrap();
+                writeln!(text, "  found    {}", describe(&compiled, found))
+                    .expect("a case has a header as the corpus describes it");
             }
             failures.push(text);
         }

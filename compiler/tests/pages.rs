@@ -1,4 +1,5 @@
 //! Every code has a page whose wrong example is told about with that code, and whose right example is silent.
+#![expect(clippy::disallowed_methods, reason = "cases and pages are files")]
 
 use outpost_compiler::{Memory, compile, rules};
 use outpost_grammar::Code;

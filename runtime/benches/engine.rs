@@ -61,8 +61,12 @@ fn run(plan: &Arc<Plan>, root: &Path, ephemeral: bool) -> RunRecord {
         ephemeral,
         ..StartOptions::default()
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(start(plan.clone(), options, host())).unwrap()
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime
+        .block_on(start(plan.clone(), options, host()))
+        .unwrap()
 }
 
 /// Each task waits for the one a thousand before it and reads its value.

@@ -2,17 +2,23 @@
 
 use crate::clock::Timestamp;
 use crate::journal::values::sync_folder;
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest id of a run.
 pub const MAX_ID: usize = 64;
 
 /// The file that is locked while a process owns a run.
 const LOCK: &str = "lock";
+
+/// How often a locked file is tried, and how long between.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The most bytes of a lock file that are looked at.
 const MAX_LOCK_BYTES: u64 = 4096;
@@ -30,10 +36,7 @@ pub fn run_folder(root: &Path, run: &str) -> PathBuf {
 /// Whether a text can be the id of a run: `[a-z0-9][a-z0-9-]{0,63}`.
 pub fn is_run_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty()
-        && text.len() <= MAX_ID
-        && !text.starts_with('-')
-        && text.bytes().all(allowed)
+    !text.is_empty() && text.len() <= MAX_ID && !text.starts_with('-') && text.bytes().all(allowed)
 }
 
 /// A new id: eight random characters.
@@ -102,13 +105,7 @@ impl RunLock {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let file = options.open(folder.join(LOCK)).map_err(LockFault::Io)?;
-        let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => file,
-            Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
-                return Err(LockFault::InUse(owner_in(&mut file)));
-            }
-            Err((_, errno)) => return Err(LockFault::Io(errno.into())),
-        };
+        let mut file = lock(file)?;
         let before = owner_in(&mut file);
         let host = host_name();
         if let Some(owner) = &before
@@ -147,6 +144,21 @@ impl Drop for RunLock {
     }
 }
 
+/// Locks a file, or tells who has it locked.
+///
+/// Who only looks whether a run is owned has its file locked for a moment: it is tried again before it counts.
+fn lock(mut file: File) -> Result<Flock<File>, LockFault> {
+    for _ in 0..LOCK_TRIES {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(locked) => return Ok(locked),
+            Err((back, Errno::EWOULDBLOCK)) => file = back,
+            Err((_, errno)) => return Err(LockFault::Io(errno.into())),
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    Err(LockFault::InUse(owner_in(&mut file)))
+}
+
 fn owner_in(file: &mut File) -> Option<Owner> {
     let mut text = String::new();
     file.rewind().ok()?;
@@ -163,7 +175,10 @@ fn write_owner(file: &mut File, owner: &Owner) -> io::Result<()> {
 
 fn host_name() -> String {
     let name = nix::unistd::gethostname();
-    name.map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+    name.map_or_else(
+        |_| String::new(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The ids of all folders that may hold a run, sorted.
@@ -176,7 +191,11 @@ pub(crate) fn ids(root: &Path) -> io::Result<Vec<String>> {
     let mut ids = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        ids.extend(name.to_str().filter(|name| is_run_id(name)).map(str::to_owned));
+        ids.extend(
+            name.to_str()
+                .filter(|name| is_run_id(name))
+                .map(str::to_owned),
+        );
     }
     ids.sort_unstable();
     Ok(ids)

@@ -10,7 +10,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A moment of the wall clock: milliseconds since 1970.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
@@ -148,7 +150,10 @@ impl VirtualClock {
         let order = state.next.get();
         state.next.set(order + 1);
         let due = state.mono.get() + wait;
-        state.queue.borrow_mut().insert((due, order), Box::new(call));
+        state
+            .queue
+            .borrow_mut()
+            .insert((due, order), Box::new(call));
     }
 
     /// Sets the wall clock forward or back; the monotonic one goes on.

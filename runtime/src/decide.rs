@@ -30,7 +30,7 @@ impl Run {
             return Some(EventKind::Stopping(*task));
         }
         if let Some(task) = self.moving.front() {
-            return Some(self.go_on(*task, now));
+            return Some(self.go_on(*task));
         }
         if let Some(kind) = self.due(now) {
             return Some(kind);
@@ -142,7 +142,7 @@ impl Run {
     }
 
     /// What follows for an active task with nothing in flight.
-    fn go_on(&self, task: TaskId, _now: Now) -> Kind {
+    fn go_on(&self, task: TaskId) -> Kind {
         let judged = self.judged(task);
         if judged == Some(true) {
             return self.accepted(task);
@@ -160,7 +160,7 @@ impl Run {
             Ok(Next::Value(value)) => self.produced(task, value),
             Ok(Next::Accept) => self.verdict(task, None),
             Ok(Next::Reject(feedback)) => self.verdict(task, Some(feedback)),
-            Err(fault) => self.failure(task, fault),
+            Err(fault) => self.failure(task, *fault),
         }
     }
 
@@ -199,7 +199,9 @@ impl Run {
     }
 
     fn verdict(&self, task: TaskId, feedback: Option<String>) -> Kind {
-        let stalled = feedback.as_deref().map_or(0, |feedback| self.stall(task, feedback));
+        let stalled = feedback
+            .as_deref()
+            .map_or(0, |feedback| self.stall(task, feedback));
         EventKind::Verdict {
             task,
             round: self.view(task).round,
@@ -229,10 +231,9 @@ impl Run {
 
     /// After a rejection: the next round, or the loop's end.
     fn next_round(&self, task: TaskId) -> Kind {
-        let (Some(of_task), Some(detail)) = (
-            loop_of(&self.plan, task),
-            self.task(task).detail.as_ref(),
-        ) else {
+        let (Some(of_task), Some(detail)) =
+            (loop_of(&self.plan, task), self.task(task).detail.as_ref())
+        else {
             return self.failure(task, Fault::new(FaultCode::Failed, "this is not a loop"));
         };
         let rounds = &detail.rounds;
@@ -384,7 +385,7 @@ impl Run {
             match walk::condition(self, task, view) {
                 Ok(true) => {}
                 Ok(false) => return Some(settled(task, Status::Skipped, Some(Reason::When))),
-                Err(fault) => return Some(self.failed_for_good(task, fault)),
+                Err(fault) => return Some(self.failed_for_good(task, *fault)),
             }
         }
         let (round, phase) = match (loop_of(&self.plan, task), rounds) {
@@ -447,7 +448,7 @@ impl Run {
         let (status, error, output) = match (status, error) {
             (Status::Done, None) => match walk::output(self) {
                 Ok(value) => (Status::Done, None, Some(Payload::Json(value))),
-                Err(fault) => (Status::Failed, Some(Box::new(fault)), None),
+                Err(fault) => (Status::Failed, Some(fault), None),
             },
             (status, error) => (status, error, None),
         };
@@ -486,7 +487,11 @@ fn is_retried(retry: &Retry, fault: &Fault) -> bool {
 
 /// How long to wait after the n-th failure of a series (SEMANTICS T1).
 fn wait(retry: &Retry, failures: u32, key: (&str, &str, u32), server_ms: Option<u64>) -> Duration {
-    let doublings = if retry.exponential { failures.saturating_sub(1) } else { 0 };
+    let doublings = if retry.exponential {
+        failures.saturating_sub(1)
+    } else {
+        0
+    };
     let factor = 1u32.checked_shl(doublings.min(32)).unwrap_or(u32::MAX);
     let mut wait = retry.delay.saturating_mul(factor);
     if let Some(limit) = retry.max_delay {

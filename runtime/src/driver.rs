@@ -194,7 +194,8 @@ impl Driver {
         if now.wall < self.run.last_at && !self.clock_noted {
             self.clock_noted = true;
             let last = self.run.last_at.rfc3339();
-            let note = format!("the clock went back; times are recorded as {last} until it is past that");
+            let note =
+                format!("the clock went back; times are recorded as {last} until it is past that");
             (self.host.notes)(&note);
         }
         let event = Event {
@@ -299,10 +300,10 @@ impl Driver {
                 let fault = Fault::new(FaultCode::Failed, "there is no action left to start");
                 return Err((String::new(), Box::new(fault)));
             }
-            Err(fault) => return Err((String::new(), Box::new(fault))),
+            Err(fault) => return Err((String::new(), fault)),
         };
         let command = walk::command(run, task, view, &pending, &self.host.environment)
-            .map_err(|fault| (pending.path.clone(), Box::new(fault)))?;
+            .map_err(|fault| (pending.path.clone(), fault))?;
         let phase_key = walk::idempotency_key(&run.id, key, view.round, view.phase);
         let idempotency_key = walk::step_key(&phase_key, &pending.path);
         let allowed = self.host.environment.allowed();
@@ -323,7 +324,12 @@ impl Driver {
         );
         let logs = self.places.logs.as_ref().map(|logs| {
             let step = pending.path.replace('/', ".");
-            let name = format!("{}-{}-{}-{step}", view.attempt, view.round, view.phase.name());
+            let name = format!(
+                "{}-{}-{}-{step}",
+                view.attempt,
+                view.round,
+                view.phase.name()
+            );
             logs.join(log_folder(key)).join(name)
         });
         Ok(ActionRequest {
@@ -387,6 +393,10 @@ impl Driver {
                 report = self.reports.recv() => self.inbox.extend(report.map(input_of)),
                 () = clock.sleep(wake) => {}
             }
+        }
+        if more {
+            // Nothing is waited for, but those who send interrupts must have their turn.
+            tokio::task::yield_now().await;
         }
         // Whatever else is there already shares the next durable write.
         while let Ok(by) = self.host.interrupts.try_recv() {

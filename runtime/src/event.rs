@@ -214,9 +214,23 @@ pub struct Resumed<T> {
     /// The tasks as they are declared now, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<TaskHead>>,
+    /// Concurrency and budget as they are now, if one of them changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyNow>,
     /// The plan as it is now, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanPayload>,
+}
+
+/// What a file says of a run's policy, where that changed (SEMANTICS J6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyNow {
+    /// How many attempts run at once.
+    pub concurrency: u32,
+    /// The budget of attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_attempts: Option<u64>,
 }
 
 /// Tokens that an action reported.
@@ -633,6 +647,7 @@ impl<T> Resumed<T> {
                 .map(name)
                 .collect::<Result<_, E>>()?,
             tasks: self.tasks,
+            policy: self.policy,
             plan: self.plan,
         })
     }

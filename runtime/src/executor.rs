@@ -182,9 +182,8 @@ impl HostEnvironment {
     /// What reaches every action.
     pub fn allowed(&self) -> impl Iterator<Item = (&str, &str)> {
         let variables = self.variables.iter();
-        let allowed = variables.filter(|(name, _)| {
-            ALLOWED.contains(&name.as_str()) || name.starts_with("LC_")
-        });
+        let allowed = variables
+            .filter(|(name, _)| ALLOWED.contains(&name.as_str()) || name.starts_with("LC_"));
         allowed.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }

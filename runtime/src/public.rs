@@ -46,11 +46,13 @@ impl Serialize for PublicEvent {
 }
 
 type Fields = Vec<(&'static str, Json)>;
+/// A kind and its fields.
+type Kind = (&'static str, Fields);
 
 /// The events of a row.
 pub fn of<T: AsRef<str>>(run: &str, row: &Event<T>) -> Vec<PublicEvent> {
     let (first, second) = kinds(&row.kind);
-    let event = |(kind, fields): (&'static str, Fields)| PublicEvent {
+    let event = |(kind, fields): Kind| PublicEvent {
         run: run.to_owned(),
         seq: row.seq,
         at: row.at,
@@ -60,14 +62,13 @@ pub fn of<T: AsRef<str>>(run: &str, row: &Event<T>) -> Vec<PublicEvent> {
     first.into_iter().chain(second).map(event).collect()
 }
 
-fn kinds<T: AsRef<str>>(
-    kind: &EventKind<T>,
-) -> (Option<(&'static str, Fields)>, Option<(&'static str, Fields)>) {
+fn kinds<T: AsRef<str>>(kind: &EventKind<T>) -> (Option<Kind>, Option<Kind>) {
     match kind {
         EventKind::Started(started) => {
             let inputs = started.inputs.iter();
-            let inputs: serde_json::Map<String, Json> =
-                inputs.map(|(name, value)| (name.clone(), json_of(value))).collect();
+            let inputs: serde_json::Map<String, Json> = inputs
+                .map(|(name, value)| (name.clone(), json_of(value)))
+                .collect();
             let fields = vec![
                 ("workflow", json!(started.workflow)),
                 ("file", json!(started.file)),
@@ -223,10 +224,7 @@ fn kinds<T: AsRef<str>>(
             (Some(("stop", fields)), None)
         }
         EventKind::BudgetExceeded { task, message } => {
-            let fields = vec![
-                ("task", json!(task.as_ref())),
-                ("message", json!(message)),
-            ];
+            let fields = vec![("task", json!(task.as_ref())), ("message", json!(message))];
             (Some(("budget-exceeded", fields)), None)
         }
         EventKind::Finished {
@@ -248,7 +246,12 @@ fn kinds<T: AsRef<str>>(
     }
 }
 
-fn looped<T: AsRef<str>>(task: &T, round: u64, phase: &str, more: Fields) -> (&'static str, Fields) {
+fn looped<T: AsRef<str>>(
+    task: &T,
+    round: u64,
+    phase: &str,
+    more: Fields,
+) -> (&'static str, Fields) {
     let mut fields = vec![
         ("task", json!(task.as_ref())),
         ("round", json!(round)),

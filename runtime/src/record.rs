@@ -231,7 +231,11 @@ impl RunRecord {
             .collect();
         self.tasks = heads
             .iter()
-            .map(|head| known.remove(&head.key).unwrap_or_else(|| TaskRecord::new(head)))
+            .map(|head| {
+                known
+                    .remove(&head.key)
+                    .unwrap_or_else(|| TaskRecord::new(head))
+            })
             .collect();
         let keys = self.tasks.iter().enumerate();
         self.index = keys
@@ -418,10 +422,13 @@ impl Serialize for RoundRecord {
         map.serialize_entry("round", &self.round)?;
         map.serialize_entry("phase", self.phase)?;
         map.serialize_entry("candidate", &self.candidate.as_ref().map(json_of))?;
-        let verdict = self.verdict.as_ref().map(|(done, feedback)| match feedback {
-            Some(feedback) => json!({ "done": done, "feedback": feedback }),
-            None => json!({ "done": done }),
-        });
+        let verdict = self
+            .verdict
+            .as_ref()
+            .map(|(done, feedback)| match feedback {
+                Some(feedback) => json!({ "done": done, "feedback": feedback }),
+                None => json!({ "done": done }),
+            });
         map.serialize_entry("verdict", &verdict)?;
         map.end()
     }

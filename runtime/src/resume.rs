@@ -3,7 +3,7 @@
 use crate::checkpoint::{self, RunLock};
 use crate::clock::Timestamp;
 use crate::driver::{Driver, Host};
-use crate::event::{Event, EventKind, PlanPayload, Reason, Resumed, Status};
+use crate::event::{Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, Status};
 use crate::fault::Place;
 use crate::journal::sqlite::{self, End, SqliteJournal};
 use crate::journal::values::ValueStore;
@@ -11,7 +11,7 @@ use crate::journal::{Journal, JournalFault};
 use crate::record::{RunRecord, TaskRecord, TaskStatus};
 use crate::run::{Run, State};
 use crate::runnable;
-use crate::start::{RefusalReason, Refusal, RunFault, heads, of_drive, places, plan_payload};
+use crate::start::{Refusal, RefusalReason, RunFault, heads, of_drive, places, plan_payload};
 use outpost_compiler::compat::{self, Comparison, Judgement, Standing};
 use outpost_compiler::parts::PlanRecord;
 use outpost_compiler::plan::Plan;
@@ -185,6 +185,10 @@ impl Resumption {
         if let Some(refusal) = refusal(&self.plan) {
             return Err(RunFault::Refused(Box::new(refusal)));
         }
+        let unset = runnable::unset_variables(self.folded.run.plan(), &host.environment);
+        if !self.settled && !unset.is_empty() {
+            return Err(RunFault::NotRunnable(unset));
+        }
         if self.settled {
             return Ok(self.folded.record);
         }
@@ -208,7 +212,9 @@ impl Resumption {
         let mut places = places(&self.root, &self.folded.record.file);
         places.logs = Some(self.folder.join("logs"));
         let driver = Driver::new(self.folded.run, self.folded.record, journal, host, places);
-        let ended = driver.drive(EventKind::Resumed(Box::new(self.resumed))).await;
+        let ended = driver
+            .drive(EventKind::Resumed(Box::new(self.resumed)))
+            .await;
         drop(self.lock);
         ended.map_err(|fault| of_drive(&fault))
     }
@@ -294,7 +300,8 @@ fn fold(folder: &Path, run: &str, plan: &Arc<Plan>) -> Result<Folded, RunFault> 
             let tasks = reader.record.tasks.iter();
             to_plan = tasks.map(|task| plan.find(&task.key)).collect();
             let mut ids = plan.ids().map(Some);
-            same = to_plan.len() == plan.tasks().len() && to_plan.iter().all(|id| *id == ids.next().flatten());
+            same = to_plan.len() == plan.tasks().len()
+                && to_plan.iter().all(|id| *id == ids.next().flatten());
         }
         if same {
             state.apply(&event);
@@ -373,8 +380,8 @@ impl Reader {
             id.ok_or_else(|| wrong(format!("is about a task that is not there, `{key}`")))
         };
         let kind = event.kind.with_tasks(&mut name)?;
-        if let EventKind::Admitted { task, attempt, .. } | EventKind::Evaluated { task, attempt, .. } =
-            &kind
+        if let EventKind::Admitted { task, attempt, .. }
+        | EventKind::Evaluated { task, attempt, .. } = &kind
             && self.record.tasks[task.index()].attempts.checked_add(1) != Some(*attempt)
         {
             return Err(wrong("does not number its attempt as the next one".into()));
@@ -430,6 +437,7 @@ fn examine(
         rerun: plan.ids().filter(|id| rerun[id.index()]).collect(),
         changed,
         tasks: (!same_tasks || differs).then(|| heads(&plan)),
+        policy: policy_now(&plan, &comparison),
         plan: match differs {
             true => Some(plan_payload(&plan, folder)?),
             false => None,
@@ -446,6 +454,18 @@ fn examine(
         needs_permission,
     };
     Ok((resume_plan, resumed, settled))
+}
+
+/// Concurrency and budget of the file, if it says something else of one of them than when the run started.
+fn policy_now(plan: &Plan, comparison: &Comparison) -> Option<PolicyNow> {
+    let of_policy = |part: &str| part == "concurrency" || part.starts_with("budget");
+    let mut changes = comparison.changes.iter();
+    changes.find(|change| change.task.is_none() && of_policy(&change.part))?;
+    let policy = &plan.workflow().policy;
+    Some(PolicyNow {
+        concurrency: policy.concurrency.max(1),
+        budget_attempts: policy.budget.as_ref().and_then(|budget| budget.attempts),
+    })
 }
 
 fn compare(folder: &Path, folded: &Folded) -> Result<Comparison, RunFault> {
@@ -489,13 +509,12 @@ fn standing(task: &TaskRecord) -> Standing {
         {
             Standing::Closed
         }
-        TaskStatus::Waiting
-        | TaskStatus::Active
-        | TaskStatus::Paused
-        | TaskStatus::Settled(_) => match task.attempts {
-            0 => Standing::Untouched,
-            _ => Standing::Begun,
-        },
+        TaskStatus::Waiting | TaskStatus::Active | TaskStatus::Paused | TaskStatus::Settled(_) => {
+            match task.attempts {
+                0 => Standing::Untouched,
+                _ => Standing::Begun,
+            }
+        }
     }
 }
 
@@ -552,8 +571,16 @@ fn changed(plan: &Plan, comparison: &Comparison) -> Vec<TaskId> {
         let head = part.split('.').next().unwrap_or(part);
         !matches!(
             head,
-            "timeout" | "retry" | "retryPhase" | "stopOnStall" | "parallel" | "cache" | "after"
-                | "trigger" | "when" | "task"
+            "timeout"
+                | "retry"
+                | "retryPhase"
+                | "stopOnStall"
+                | "parallel"
+                | "cache"
+                | "after"
+                | "trigger"
+                | "when"
+                | "task"
         )
     };
     let changes = comparison.changes.iter();
@@ -565,18 +592,16 @@ fn changed(plan: &Plan, comparison: &Comparison) -> Vec<TaskId> {
     ids
 }
 
-fn tasks(
-    folded: &Folded,
-    rerun: &[bool],
-    options: &ResumeOptions,
-) -> (Vec<TaskPlan>, Vec<String>) {
+fn tasks(folded: &Folded, rerun: &[bool], options: &ResumeOptions) -> (Vec<TaskPlan>, Vec<String>) {
     let run = &folded.run;
     let plan = run.plan();
     let mut again = rerun.to_vec();
     for id in plan.order() {
         again[id.index()] = again[id.index()] || run.runs_again(*id, &again);
     }
-    let exhausted = plan.ids().find(|id| run.is_exhausted(*id) && !again[id.index()]);
+    let exhausted = plan
+        .ids()
+        .find(|id| run.is_exhausted(*id) && !again[id.index()]);
     let stop = plan.workflow().policy.on_error == OnError::Stop;
     let end = exhausted.filter(|_| stop);
     let mut needs_permission = Vec::new();
@@ -586,7 +611,10 @@ fn tasks(
         let (action, reason) = match end {
             Some(exhausted) if again[id.index()] => {
                 let key = &plan.task(exhausted).key;
-                (TaskAction::Blocked, format!("`{key}` is exhausted, which is final"))
+                (
+                    TaskAction::Blocked,
+                    format!("`{key}` is exhausted, which is final"),
+                )
             }
             Some(_) | None => fate(folded, id, &again, rerun[id.index()]),
         };
@@ -614,11 +642,20 @@ fn fate(folded: &Folded, id: TaskId, again: &[bool], asked: bool) -> (TaskAction
     let judged = detail.is_some_and(|detail| detail.rounds.judged.is_some());
     let in_round = detail
         .filter(|detail| detail.rounds.round > 0)
-        .map(|detail| format!(" in {} of round {}", detail.rounds.phase.name(), detail.rounds.round))
+        .map(|detail| {
+            format!(
+                " in {} of round {}",
+                detail.rounds.phase.name(),
+                detail.rounds.round
+            )
+        })
         .unwrap_or_default();
     let reason = detail.and_then(|detail| detail.reason.as_ref());
     if asked {
-        return (TaskAction::Rerun, "it is done, and is to run again".to_owned());
+        return (
+            TaskAction::Rerun,
+            "it is done, and is to run again".to_owned(),
+        );
     }
     if !again[id.index()] {
         let why = match task.state {
@@ -641,19 +678,24 @@ fn fate(folded: &Folded, id: TaskId, again: &[bool], asked: bool) -> (TaskAction
     match task.state {
         State::Active if !judged => (TaskAction::Rerun, format!("it was interrupted{in_round}")),
         State::Active => (TaskAction::Run, format!("it goes on{in_round}")),
-        State::Backoff => (TaskAction::Rerun, "it was waiting for its next try".to_owned()),
+        State::Backoff => (
+            TaskAction::Rerun,
+            "it was waiting for its next try".to_owned(),
+        ),
         State::Settled(Status::Failed) => (TaskAction::Rerun, format!("it failed{in_round}")),
         State::Settled(Status::Cancelled) if task.attempts > 0 && !judged => {
             (TaskAction::Rerun, format!("it was cancelled{in_round}"))
         }
-        State::Settled(Status::Cancelled) => {
-            (TaskAction::Run, "it was cancelled before it started".to_owned())
-        }
+        State::Settled(Status::Cancelled) => (
+            TaskAction::Run,
+            "it was cancelled before it started".to_owned(),
+        ),
         State::Settled(_) => (TaskAction::Run, "what it waits for runs again".to_owned()),
         State::Paused => (TaskAction::Run, format!("it waits for a quota{in_round}")),
-        State::Ready if task.attempts > 0 && !judged => {
-            (TaskAction::Rerun, "it was about to be tried again".to_owned())
-        }
+        State::Ready if task.attempts > 0 && !judged => (
+            TaskAction::Rerun,
+            "it was about to be tried again".to_owned(),
+        ),
         State::Waiting | State::Ready | State::Doomed => {
             (TaskAction::Run, "it has not started".to_owned())
         }

@@ -11,6 +11,7 @@ use crate::queue::TaskSet;
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{Loop, OnError, OnQuota, TaskId, TaskKind, Trigger};
 use outpost_stdlib::Value;
+use outpost_stdlib::quantity::format_duration;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,7 +236,10 @@ impl Run {
         }
         let mut soft: Vec<(TaskId, TaskId)> = Vec::new();
         for (id, task) in plan.ids().zip(plan.tasks()) {
-            let of_task = task.dependencies.iter().filter(|dependency| dependency.soft);
+            let of_task = task
+                .dependencies
+                .iter()
+                .filter(|dependency| dependency.soft);
             soft.extend(of_task.map(|dependency| (id, dependency.task)));
         }
         soft.sort_unstable();
@@ -740,6 +744,10 @@ impl Run {
         let plan = self.plan.clone();
         self.forget();
         self.set_deadline(event.mono);
+        if let Some(policy) = &resumed.policy {
+            self.concurrency = policy.concurrency;
+            self.budget_attempts = policy.budget_attempts;
+        }
         let mut again = vec![false; self.tasks.len()];
         for task in resumed.rerun.iter() {
             again[task.index()] = true;
@@ -791,7 +799,10 @@ impl Run {
     /// Whether a task is not settled for good; `again` holds the answer for all that come before it.
     pub(crate) fn runs_again(&self, task: TaskId, again: &[bool]) -> bool {
         let run = &self.tasks[task.index()];
-        let reason = run.detail.as_ref().and_then(|detail| detail.reason.as_ref());
+        let reason = run
+            .detail
+            .as_ref()
+            .and_then(|detail| detail.reason.as_ref());
         match run.state {
             State::Settled(Status::Done | Status::Rejected) => false,
             State::Settled(Status::Failed) => !self.is_exhausted(task),
@@ -825,7 +836,11 @@ impl Run {
             State::Active | State::Paused | State::Settled(Status::Cancelled)
         );
         let paused = run.state == State::Paused;
-        run.state = if paused { State::Paused } else { State::Waiting };
+        run.state = if paused {
+            State::Paused
+        } else {
+            State::Waiting
+        };
         run.value = Value::Null;
         let Some(detail) = &mut run.detail else {
             return;
@@ -920,22 +935,7 @@ pub(crate) fn loop_of(plan: &Plan, task: TaskId) -> Option<&Loop> {
     }
 }
 
-/// A duration for people: `1h30m`, `1.5s`, `20ms`.
+/// A duration for people: `1h30m`, `1s500ms`.
 pub(crate) fn in_words(duration: Duration) -> String {
-    let ms = duration.as_millis();
-    if ms < 1_000 {
-        return format!("{ms}ms");
-    }
-    if ms % 1_000 != 0 {
-        return format!("{}s", ms as f64 / 1_000.0);
-    }
-    let seconds = ms / 1_000;
-    let parts = [
-        (seconds / 86_400, "d"),
-        (seconds / 3_600 % 24, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
-    parts.map(|(count, unit)| format!("{count}{unit}")).collect()
+    format_duration(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
 }

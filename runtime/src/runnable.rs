@@ -1,8 +1,10 @@
 //! What this version compiles but cannot run: told before anything starts, one error for each place.
 
+use crate::executor::HostEnvironment;
+use outpost_compiler::eval;
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{
-    Action, Argument, Body, CheckItem, Step, TaskKind, WorkflowId,
+    Action, Argument, Body, CheckItem, Expr, Ref, Step, TaskKind, WorkflowId,
 };
 use outpost_grammar::{Code, Diagnostic, Location};
 use outpost_stdlib::functions::Lookup;
@@ -23,6 +25,71 @@ pub fn supports(plan: &Plan) -> Vec<Diagnostic> {
     found.workflow(plan.workflow_id());
     outpost_grammar::diagnostic::sort(&mut found.diagnostics);
     found.diagnostics
+}
+
+/// A variable that the machine must provide and that is not set.
+pub const UNSET_VARIABLE: Code = Code("unset-variable");
+
+/// The variables that actions of a plan name and that the machine does not have: one error for each.
+pub fn unset_variables(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut known = BTreeSet::new();
+    let program = plan.program();
+    let mut named = |expr: &Expr| {
+        eval::references(expr, &mut |of, at| {
+            let name = match of {
+                Ref::Env(name) => name,
+                Ref::Secret(id) => &program.secrets[id.index()].name,
+                _ => return,
+            };
+            if host.get(name).is_none() && known.insert(name.clone()) {
+                let message = format!("`{name}` is not set on this machine");
+                let diagnostic = Diagnostic::error(UNSET_VARIABLE, at, message).help(format!(
+                    "set the environment variable `{name}` before the run"
+                ));
+                diagnostics.push(diagnostic);
+            }
+        });
+    };
+    for step in steps(plan) {
+        if let Action::Command(command) = &step.action {
+            command
+                .environment
+                .iter()
+                .for_each(|(_, value)| named(value));
+        }
+    }
+    diagnostics
+}
+
+/// All steps of a plan, those of the declared steps it calls included.
+fn steps(plan: &Plan) -> Vec<&Step> {
+    let mut found: Vec<&Step> = Vec::new();
+    for task in plan.tasks() {
+        match &task.kind {
+            TaskKind::Task(body) => found.extend(&body.steps),
+            TaskKind::Loop(of_task) => {
+                found.extend(&of_task.attempt.steps);
+                let items = of_task.check.items.iter();
+                found.extend(items.filter_map(|item| match item {
+                    CheckItem::Step(step) => Some(step),
+                    CheckItem::Reject { .. } | CheckItem::Accept { .. } => None,
+                }));
+            }
+            TaskKind::Gate(_) | TaskKind::Ask(_) | TaskKind::Race(_) => {}
+        }
+    }
+    let mut called = BTreeSet::new();
+    let mut at = 0;
+    while let Some(step) = found.get(at) {
+        at += 1;
+        if let Action::Call { step: id, .. } = &step.action
+            && called.insert(id.0)
+        {
+            found.extend(&plan.program().steps[id.index()].body.steps);
+        }
+    }
+    found
 }
 
 /// An input that is missing, unknown or of a wrong type.
@@ -156,7 +223,10 @@ impl Found<'_> {
             }
             Action::Agent(_) => self.add(step.at, "an agent"),
             Action::Workflow { .. } => self.add(step.at, "a called workflow"),
-            Action::Call { step: id, arguments } => {
+            Action::Call {
+                step: id,
+                arguments,
+            } => {
                 let entity = arguments
                     .iter()
                     .any(|argument| !matches!(argument, Argument::Value(_)));

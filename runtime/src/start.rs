@@ -141,7 +141,10 @@ impl RunFault {
                     ),
                     None => String::new(),
                 };
-                RunFault::refused(RefusalReason::InUse(owner), format!("`{run}` is in use{by}"))
+                RunFault::refused(
+                    RefusalReason::InUse(owner),
+                    format!("`{run}` is in use{by}"),
+                )
             }
             LockFault::OtherMachine(owner) => {
                 let message = format!(
@@ -168,7 +171,8 @@ pub async fn start(
     options: StartOptions,
     mut host: Host,
 ) -> Result<RunRecord, RunFault> {
-    let diagnostics = runnable::supports(&plan);
+    let mut diagnostics = runnable::supports(&plan);
+    diagnostics.extend(runnable::unset_variables(&plan, &host.environment));
     if !diagnostics.is_empty() {
         return Err(RunFault::NotRunnable(diagnostics));
     }
@@ -195,8 +199,8 @@ pub async fn start(
         held = Some(lock);
         places.logs = Some(folder.join("logs"));
         let payload = plan_payload(&plan, &folder)?;
-        let journal = SqliteJournal::create(&folder, &run)
-            .map_err(|fault| RunFault::of_journal(&fault))?;
+        let journal =
+            SqliteJournal::create(&folder, &run).map_err(|fault| RunFault::of_journal(&fault))?;
         (Box::new(journal), payload)
     };
     let journal = match host.wrap_journal.take() {

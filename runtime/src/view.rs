@@ -3,8 +3,8 @@
 use crate::checkpoint::{self, Owner, RunLock};
 use crate::clock::Timestamp;
 use crate::event::{Body, EventKind};
-use crate::journal::sqlite::{self, End};
 use crate::journal::JournalFault;
+use crate::journal::sqlite::{self, End};
 use crate::public::{self, PublicEvent};
 use crate::record::{RunRecord, RunStatus};
 use crate::resume::{Reader, existing};
@@ -70,7 +70,10 @@ pub fn find_run(root: &Path, id: &str) -> std::io::Result<Vec<String>> {
     if ids.iter().any(|other| other == id) {
         return Ok(vec![id.to_owned()]);
     }
-    Ok(ids.into_iter().filter(|other| other.starts_with(id)).collect())
+    Ok(ids
+        .into_iter()
+        .filter(|other| other.starts_with(id))
+        .collect())
 }
 
 /// A run, seen from outside.
@@ -137,8 +140,9 @@ fn summary(folder: &Path, id: &str) -> Result<Option<RunSummary>, JournalFault> 
     };
     let owner = RunLock::owner(folder);
     let read = |text: &str, record: u64| -> Result<Body<String>, JournalFault> {
-        outpost_stdlib::json::read_record(text)
-            .map_err(|error| JournalFault::damaged(record, format!("cannot be understood: {error}")))
+        outpost_stdlib::json::read_record(text).map_err(|error| {
+            JournalFault::damaged(record, format!("cannot be understood: {error}"))
+        })
     };
     let first = read(&first, 1)?;
     let EventKind::Started(started) = first.event else {

@@ -3,13 +3,13 @@
 //! A walk starts at the first step every time: results of steps with effects come from the journal, everything else is evaluated again.
 //! So there is no cursor that could disagree with the journal, and a body that was edited between two starts is no special case.
 
+use crate::event::Phase;
 use crate::executor::{CommandRequest, HostEnvironment};
 use crate::fault::{Fault, FaultCode, Place};
-use crate::event::Phase;
 use crate::run::{Pause, Run};
 use outpost_compiler::eval::{self, Scope};
 use outpost_compiler::program::{
-    Action, Argument, Body, Check, CheckItem, Command, Executable, Expr, Loop, Ref, Step, TaskId,
+    Action, Argument, Body, Check, CheckItem, Command, Executable, Expr, Ref, Step, TaskId,
     TaskKind,
 };
 use outpost_stdlib::Value;
@@ -68,7 +68,7 @@ enum Flow<'a, T> {
 }
 
 /// What comes next in the phase that a task is in.
-pub fn next<'a>(run: &'a Run, task: TaskId, view: AttemptView<'a>) -> Result<Next<'a>, Fault> {
+pub fn next<'a>(run: &'a Run, task: TaskId, view: AttemptView<'a>) -> Result<Next<'a>, Box<Fault>> {
     let ctx = Walk { run, task, view };
     match &run.plan.task(task).kind {
         TaskKind::Task(body) => ctx.value(body),
@@ -76,15 +76,15 @@ pub fn next<'a>(run: &'a Run, task: TaskId, view: AttemptView<'a>) -> Result<Nex
             Phase::Attempt => ctx.value(&of_task.attempt),
             Phase::Check => ctx.check(&of_task.check),
         },
-        TaskKind::Gate(_) | TaskKind::Ask(_) | TaskKind::Race(_) => Err(Fault::new(
+        TaskKind::Gate(_) | TaskKind::Ask(_) | TaskKind::Race(_) => Err(Box::new(Fault::new(
             FaultCode::Configuration,
             "this version cannot run a task of this kind",
-        )),
+        ))),
     }
 }
 
 /// Whether a task's `when` lets it run.
-pub fn condition(run: &Run, task: TaskId, view: AttemptView<'_>) -> Result<bool, Fault> {
+pub fn condition(run: &Run, task: TaskId, view: AttemptView<'_>) -> Result<bool, Box<Fault>> {
     let Some(when) = &run.plan.task(task).when else {
         return Ok(true);
     };
@@ -93,7 +93,7 @@ pub fn condition(run: &Run, task: TaskId, view: AttemptView<'_>) -> Result<bool,
 }
 
 /// What the run gives.
-pub fn output(run: &Run) -> Result<Value, Fault> {
+pub fn output(run: &Run) -> Result<Value, Box<Fault>> {
     let Some(output) = &run.plan.workflow().output else {
         return Ok(Value::Null);
     };
@@ -130,12 +130,12 @@ pub fn command(
     view: AttemptView<'_>,
     pending: &Pending<'_>,
     host: &HostEnvironment,
-) -> Result<CommandRequest, Fault> {
+) -> Result<CommandRequest, Box<Fault>> {
     let Action::Command(command) = &pending.step.action else {
-        return Err(Fault::new(
+        return Err(Box::new(Fault::new(
             FaultCode::Configuration,
             "this version cannot run an action of this kind",
-        ));
+        )));
     };
     let ctx = Walk { run, task, view };
     ctx.command(command, pending, host)
@@ -188,7 +188,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&self, body: &'a Body) -> Result<Next<'a>, Fault> {
+    fn value(&self, body: &'a Body) -> Result<Next<'a>, Box<Fault>> {
         Ok(match self.body(body, Vec::new(), "")? {
             Flow::Value(value) => Next::Value(value),
             Flow::Action(pending) => Next::Action(pending),
@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
         body: &'a Body,
         locals: Vec<Value>,
         path: &str,
-    ) -> Result<Flow<'a, Value>, Fault> {
+    ) -> Result<Flow<'a, Value>, Box<Fault>> {
         let mut frame = Frame {
             steps: Vec::with_capacity(body.steps.len()),
             locals,
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    fn check(&self, check: &'a Check) -> Result<Next<'a>, Fault> {
+    fn check(&self, check: &'a Check) -> Result<Next<'a>, Box<Fault>> {
         let mut frame = Frame::default();
         for item in &check.items {
             match item {
@@ -247,7 +247,7 @@ impl<'a> Walk<'a> {
         around: &str,
         in_check: bool,
         frame: &Frame,
-    ) -> Result<Flow<'a, Value>, Fault> {
+    ) -> Result<Flow<'a, Value>, Box<Fault>> {
         let name = step.name.as_deref().unwrap_or("result");
         match &step.action {
             Action::Value(value) => self.evaluate(value, frame).map(Flow::Value),
@@ -264,7 +264,7 @@ impl<'a> Walk<'a> {
                     message.as_text().unwrap_or("the assertion does not hold"),
                 );
                 fault.span = Some(Place::of(&self.run.plan, condition.at));
-                Err(fault)
+                Err(Box::new(fault))
             }
             Action::Call {
                 step: called,
@@ -300,7 +300,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn evaluate(&self, expr: &Expr, frame: &Frame) -> Result<Value, Fault> {
+    fn evaluate(&self, expr: &Expr, frame: &Frame) -> Result<Value, Box<Fault>> {
         self.evaluate_with(expr, frame, None)
     }
 
@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
         expr: &Expr,
         frame: &Frame,
         host: Option<&HostEnvironment>,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, Box<Fault>> {
         let scope = BodyScope {
             walk: self,
             frame,
@@ -320,7 +320,7 @@ impl<'a> Walk<'a> {
         eval::evaluate(expr, program, &scope, &mut locals).map_err(|fault| {
             let mut failed = Fault::new(FaultCode::Failed, fault.message);
             failed.span = Some(Place::of(&self.run.plan, fault.at));
-            failed
+            Box::new(failed)
         })
     }
 
@@ -329,7 +329,7 @@ impl<'a> Walk<'a> {
         command: &Command,
         pending: &Pending<'_>,
         host: &HostEnvironment,
-    ) -> Result<CommandRequest, Fault> {
+    ) -> Result<CommandRequest, Box<Fault>> {
         let frame = &pending.frame;
         let argv = match &command.what {
             Executable::List(list) => {
@@ -347,7 +347,7 @@ impl<'a> Walk<'a> {
             let value = self.evaluate_with(value, frame, Some(host))?;
             environment.push((name.to_string(), text_of(value)));
         }
-        let optional = |expr: &Option<Expr>| -> Result<Option<String>, Fault> {
+        let optional = |expr: &Option<Expr>| -> Result<Option<String>, Box<Fault>> {
             match expr {
                 Some(expr) => {
                     let value = self.evaluate(expr, frame)?;
@@ -404,7 +404,12 @@ impl Scope for BodyScope<'_> {
                 Some(value) => value.clone(),
                 None => return Err("this step has no result yet".to_owned()),
             },
-            Ref::Local(id) => self.frame.locals.get(id.index()).cloned().unwrap_or_default(),
+            Ref::Local(id) => self
+                .frame
+                .locals
+                .get(id.index())
+                .cloned()
+                .unwrap_or_default(),
             Ref::Feedback => match rounds.and_then(|rounds| rounds.feedback.clone()) {
                 Some(feedback) if view.round > 1 => Value::Text(feedback),
                 Some(_) | None => Value::Null,
@@ -423,15 +428,15 @@ impl Scope for BodyScope<'_> {
             Ref::RunName => Value::Text(run.plan.workflow().name.clone()),
             Ref::Secret(id) => {
                 let name = &run.plan.program().secrets[id.index()].name;
-                return self.from_host(name);
+                return self.host_variable(name);
             }
-            Ref::Env(name) => return self.from_host(name),
+            Ref::Env(name) => return self.host_variable(name),
         })
     }
 }
 
 impl BodyScope<'_> {
-    fn from_host(&self, name: &str) -> Result<Value, String> {
+    fn host_variable(&self, name: &str) -> Result<Value, String> {
         let value = self.host.and_then(|host| host.get(name));
         match value {
             Some(value) => Ok(Value::text(value)),
@@ -449,9 +454,4 @@ fn quota_value(pause: &Pause) -> Value {
         ("conversation", Value::Null),
         ("branch", Value::Null),
     ])
-}
-
-/// The loop's limit, for those who only have the task.
-pub fn max_rounds(of_task: &Loop) -> u64 {
-    of_task.max_rounds
 }

@@ -13,10 +13,10 @@ mod build;
 #[path = "scenarios/world.rs"]
 mod world;
 
-#[path = "scenarios/loops.rs"]
-mod loops;
 #[path = "scenarios/journal.rs"]
 mod journal;
+#[path = "scenarios/loops.rs"]
+mod loops;
 #[path = "scenarios/random.rs"]
 mod random;
 #[path = "scenarios/tasks.rs"]

@@ -162,6 +162,7 @@ impl<'t> Context<'t> {
             lowered.push(typed.expr);
             kinds.push(typed.kind);
         }
+        self.constant_patterns(function, &lowered);
         let given = slots
             .iter()
             .rposition(Option::is_some)
@@ -177,6 +178,23 @@ impl<'t> Context<'t> {
                 at,
             },
             kind,
+        }
+    }
+
+    /// A pattern that is written in the file can be refused now.
+    fn constant_patterns(&mut self, function: &'static Builtin, arguments: &[Expr]) {
+        for (param, argument) in function.params.iter().zip(arguments) {
+            // Where an escape could not be read, the pattern is not the one that is meant.
+            if param.name == "pattern"
+                && self
+                    .files
+                    .get(argument.at.source.0 as usize)
+                    .is_some_and(|file| !file.broken)
+                && let ExprKind::Const(Value::Text(pattern)) = &argument.kind
+                && let Err(reason) = outpost_stdlib::functions::check_pattern(pattern)
+            {
+                self.report(rules::agents::bad_pattern(argument.at, "pattern", &reason));
+            }
         }
     }
 

@@ -14,12 +14,11 @@ impl<'t> Context<'t> {
         match &condition.kind {
             ExprKind::Parens(inner) => self.assume(scope, inner, holds),
             ExprKind::Prefix(prefix) => {
-                if prefix
-                    .operators
-                    .iter()
-                    .all(|(operator, _)| *operator == PrefixOperator::Not)
-                {
-                    let even = prefix.operators.len() % 2 == 0;
+                let not = |(operator, _): &(PrefixOperator, outpost_grammar::Span)| {
+                    *operator == PrefixOperator::Not
+                };
+                let even = prefix.operators.len().is_multiple_of(2);
+                if prefix.operators.iter().all(not) {
                     self.assume(scope, &prefix.operand, holds == even);
                 }
             }
@@ -71,7 +70,7 @@ impl<'t> Context<'t> {
 
     /// Remembers something about an expression; `a?.b` that is not null shows that `a` is not null either.
     pub(crate) fn learn(&self, scope: &mut Scope<'t>, subject: &'t Expr<'t>, known: Known) {
-        let text = subject.span.of(self.text(scope.source));
+        let text = subject.span.of(self.text(scope.text));
         if let ExprKind::Postfix(postfix) = &subject.kind
             && matches!(known, Known::NotNull | Known::Is(_))
         {
@@ -87,7 +86,7 @@ impl<'t> Context<'t> {
 
     /// Whether a condition has shown something about an expression: a check for null beside it is harmless.
     pub(crate) fn is_narrowed(&self, scope: &Scope<'t>, span: outpost_grammar::Span) -> bool {
-        let text = span.of(self.text(scope.source));
+        let text = span.of(self.text(scope.text));
         scope.facts.iter().any(|(path, _)| *path == text)
     }
 

@@ -445,7 +445,7 @@ impl<'t> Context<'t> {
         key: &str,
         span: Span,
     ) {
-        let text = span.of(self.text(scope.source));
+        let text = span.of(self.text(scope.text));
         let first = places
             .iter()
             .find(|(other, _)| other.trim_matches(['"', '`', '\'']) == key);

@@ -38,7 +38,7 @@ impl<'t> Context<'t> {
         if scope.facts.is_empty() {
             return typed;
         }
-        let text = span.of(self.text(scope.source));
+        let text = span.of(self.text(scope.text));
         Typed {
             kind: self.narrowed(scope, text, typed.kind),
             expr: typed.expr,

@@ -1,7 +1,7 @@
 //! Infix and prefix operators.
 
 use outpost_grammar::tree::{
-    Chain, Expr as Tree, ExprKind as Kind, Operator, Prefix, PrefixOperator,
+    Chain, Expr as Tree, ExprKind as Kind, NumberValue, Operator, Prefix, PrefixOperator,
 };
 use outpost_grammar::{Location, Span};
 use outpost_stdlib::Type;
@@ -256,6 +256,19 @@ impl<'t> Context<'t> {
         if null {
             return (binary, Type::Unknown);
         }
+        if let (Some((first, first_at)), Some((second, second_at))) =
+            (currency(sides.left), currency(sides.right))
+            && first != second
+        {
+            let diagnostic = rules::budgets::mixed_currencies(
+                scope.at(second_at),
+                second,
+                first,
+                scope.at(first_at),
+            );
+            self.report(diagnostic);
+            return (binary, Type::Unknown);
+        }
         let left = scalar_of(definition(left, &self.program.types));
         let right = scalar_of(definition(right, &self.program.types));
         if matches!(left, Type::Unknown | Type::Never)
@@ -469,6 +482,17 @@ fn mixes(operand: &Tree<'_>) -> bool {
             compares(*operator) || matches!(operator, Operator::And | Operator::Or)
         }),
         _ => false,
+    }
+}
+
+/// The currency of a literal amount, and its place.
+fn currency<'t>(expr: &Tree<'t>) -> Option<(&'t str, Span)> {
+    match &bare(expr).kind {
+        Kind::Number(number) => match number.value {
+            NumberValue::Money { currency, .. } => Some((currency, expr.span)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

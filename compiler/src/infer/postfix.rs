@@ -37,7 +37,7 @@ impl<'t> Context<'t> {
                     start: span.start,
                     end: end_of(operation),
                 };
-                let text = whole.of(self.text(scope.source));
+                let text = whole.of(self.text(scope.text));
                 typed.kind = self.narrowed(scope, text, typed.kind);
             }
         }
@@ -65,7 +65,7 @@ impl<'t> Context<'t> {
             ) => {
                 let whole = scope.at(span.to(*field));
                 let typed = self.input(scope, whole, scope.at(name.span), name.text);
-                let text = span.to(*field).of(self.text(scope.source));
+                let text = span.to(*field).of(self.text(scope.text));
                 let kind = self.narrowed(scope, text, typed.kind);
                 (
                     Typed {
@@ -233,7 +233,7 @@ impl<'t> Context<'t> {
                         start: span.start,
                         end: span.start + 2,
                     };
-                    let text = so_far.of(self.text(scope.source)).to_owned();
+                    let text = so_far.of(self.text(scope.text)).to_owned();
                     self.report(rules::types::never_null(scope.at(operator), "?.", &text));
                 }
                 let inner = Typed {
@@ -254,7 +254,7 @@ impl<'t> Context<'t> {
             Operation::NotNull { span } => {
                 let resolved = definition(&typed.kind, &self.program.types).clone();
                 if is_never_null(&resolved) && !self.is_narrowed(scope, so_far) {
-                    let text = so_far.of(self.text(scope.source)).to_owned();
+                    let text = so_far.of(self.text(scope.text)).to_owned();
                     self.report(rules::types::never_null(scope.at(*span), "!", &text));
                 }
                 Typed {
@@ -290,7 +290,7 @@ impl<'t> Context<'t> {
     ) -> Typed {
         let place = scope.at(name_span);
         let resolved = definition(&of.kind, &self.program.types).clone();
-        let text = so_far.of(self.text(scope.source)).to_owned();
+        let text = so_far.of(self.text(scope.text)).to_owned();
         let kind = match &resolved {
             Type::Unknown | Type::Never => Type::Unknown,
             Type::Object(object) => match object.fields.iter().find(|field| &*field.name == name) {
@@ -361,12 +361,19 @@ impl<'t> Context<'t> {
             Type::Object(object) => {
                 let index = self.expect(scope, index, &Type::String, "a key of an object");
                 let kind = match &index.kind {
-                    ExprKind::Const(Value::Text(key)) => object
-                        .fields
-                        .iter()
-                        .find(|field| field.name == *key)
-                        .map(read)
-                        .unwrap_or(Type::Unknown),
+                    ExprKind::Const(Value::Text(key)) => match object.field(key) {
+                        Some(field) => read(field),
+                        None => {
+                            let names: Vec<&str> =
+                                object.fields.iter().map(|field| &*field.name).collect();
+                            let near = nearest(key, names.iter().copied());
+                            let subject = format!("`{}`", self.text_at(scope.at(so_far)));
+                            let diagnostic =
+                                rules::types::unknown_field(index.at, key, &subject, &names, near);
+                            self.report(diagnostic);
+                            Type::Unknown
+                        }
+                    },
                     _ => Type::Json,
                 };
                 (kind, index)

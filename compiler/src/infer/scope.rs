@@ -11,6 +11,8 @@ use crate::program::{AgentRef, LocalId, SandboxRef};
 pub(crate) struct Scope<'t> {
     /// The file whose names are meant.
     pub source: SourceId,
+    /// The file in which the expression stands: another one in a brief's file.
+    pub text: SourceId,
     /// Where the expression stands, for messages: "a task", "the workflow's output".
     pub place: &'static str,
     /// Whether inputs and tasks of the current workflow are visible.
@@ -120,6 +122,7 @@ impl<'t> Scope<'t> {
     pub(crate) fn file(source: SourceId, place: &'static str) -> Scope<'t> {
         Scope {
             source,
+            text: source,
             place,
             workflow: false,
             task: None,
@@ -148,7 +151,7 @@ impl<'t> Scope<'t> {
 
     /// A place in this scope's file.
     pub(crate) fn at(&self, span: Span) -> Location {
-        Location::new(self.source, span)
+        Location::new(self.text, span)
     }
 
     /// A new variable in the frame.

@@ -10,11 +10,12 @@ use crate::context::Context;
 use crate::infer::flow::bare;
 use crate::infer::scope::{ResultOf, Scope};
 use crate::infer::types::{definition, is_agent_result, may_be_null};
+use crate::load::{Brief, BriefPart};
 use crate::lower::entries::Entries;
 use crate::options::{self, ACTIONS, BlockKind, DEFAULT_KEEP};
 use crate::program::{
     Accepts, Action, AgentKind, AgentRef, AgentTurn, Body, Check, CheckItem, Command, Environment,
-    Executable, Expr, ExprKind, SandboxId, SandboxRef, Step,
+    Executable, Expr, ExprKind, SandboxId, SandboxRef, Step, TemplatePart,
 };
 use crate::resolve::references::run_names;
 use crate::resolve::{Meaning, RESERVED};
@@ -642,17 +643,52 @@ impl<'t> Context<'t> {
 
     fn brief_file(&mut self, scope: &mut Scope<'t>, field: &'t Field<'t>) -> Expr {
         let at = scope.at(field.value.span);
-        let text = match &bare(&field.value).kind {
-            Kind::Text(path) => self.read_project_file(scope.source, at, path),
-            Kind::Broken => None,
+        let path = match &bare(&field.value).kind {
+            Kind::Text(path) => path,
+            Kind::Broken => return crate::infer::unknown(at).expr,
             _ => {
                 self.touch(scope.source, &field.value);
                 self.report(rules::modules::path_not_literal(at, "`briefFile`"));
-                None
+                return crate::infer::unknown(at).expr;
             }
         };
-        let text = text.unwrap_or_else(|| Arc::from(""));
-        self.text_of_file(scope, at, text)
+        let from = &self.files[scope.source.0 as usize].name;
+        let full = match crate::load::relative(from, path) {
+            Ok(full) => full,
+            Err(reason) => {
+                self.report(rules::modules::bad_path(at, path, reason));
+                return crate::infer::unknown(at).expr;
+            }
+        };
+        match self.briefs.iter().find(|(known, _)| *known == full) {
+            Some((_, Ok(brief))) => self.brief_text(scope, brief, at),
+            Some((_, Err(error))) => {
+                self.report(rules::modules::missing_file(at, &full, error));
+                crate::infer::unknown(at).expr
+            }
+            None => crate::infer::unknown(at).expr,
+        }
+    }
+
+    fn brief_text(&mut self, scope: &mut Scope<'t>, brief: &'t Brief<'t>, at: Location) -> Expr {
+        let outer = std::mem::replace(&mut scope.text, brief.source);
+        let mut parts = Vec::with_capacity(brief.parts.len());
+        for part in &brief.parts {
+            match part {
+                BriefPart::Text("") => {}
+                BriefPart::Text(text) => parts.push(TemplatePart::Text(Arc::from(*text))),
+                BriefPart::Hole(expr) => {
+                    let typed = self.infer(scope, expr);
+                    let scalar = self.scalar(scope, expr, typed, "a brief");
+                    parts.push(TemplatePart::Hole(scalar));
+                }
+            }
+        }
+        scope.text = outer;
+        Expr {
+            kind: ExprKind::Template(parts.into()),
+            at,
+        }
     }
 
     /// `continue:` and `fork:`.

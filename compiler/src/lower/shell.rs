@@ -53,8 +53,11 @@ impl<'t> Context<'t> {
             }
             Kind::Broken => unknown(at).expr,
             _ => {
+                let before = self.diagnostics.len();
                 let lowered = self.expect(scope, value, &Type::String, "`shell`");
-                self.report(rules::shell::not_a_literal(at));
+                if self.diagnostics.len() == before {
+                    self.report(rules::shell::not_a_literal(at));
+                }
                 lowered
             }
         }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use crate::context::{Context, StepInfo};
 use crate::infer::scope::{Local, LocalMeaning, Scope, Words};
 use crate::infer::{Typed, Want};
-use crate::lower::body::Findings;
 use crate::lower::entities::Called;
 use crate::options;
 use crate::program::{AgentRef, Argument, Body, Check, Param, SandboxId, SandboxRef, StepTemplate};
@@ -433,7 +432,7 @@ impl<'t> Context<'t> {
 
     /// Findings of nothing, for walks whose findings do not count.
     pub(crate) fn without_findings<T>(&mut self, walk: impl FnOnce(&mut Context<'t>) -> T) -> T {
-        let outer = std::mem::replace(&mut self.findings, Findings::default());
+        let outer = std::mem::take(&mut self.findings);
         let result = walk(self);
         self.findings = outer;
         result

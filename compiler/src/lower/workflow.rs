@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::{Context, InputInfo, Tables, TaskInfo, WorkflowInfo};
+use crate::eval::{ConstScope, evaluate};
 use crate::infer::flow::bare;
 use crate::infer::scope::Scope;
 use crate::infer::{Want, unknown};
@@ -18,8 +19,8 @@ use crate::lower::body::Findings;
 use crate::lower::entries::Entries;
 use crate::options::{self, DEFAULT_CONCURRENCY, Kind as Takes, Property};
 use crate::program::{
-    Action, Budget, Dependency, Expr, ExprKind, Input, InputId, OnError, OnQuota, Policy, Task,
-    TaskId, Trigger, Workflow, WorkflowId,
+    Action, Budget, Dependency, Expr, Input, InputId, OnError, OnQuota, Policy, Task, TaskId,
+    Trigger, Workflow, WorkflowId,
 };
 use crate::resolve::order::Graph;
 use crate::resolve::references::{Finder, Mention, task_kind};
@@ -204,23 +205,26 @@ impl<'t> Context<'t> {
         let before = self.diagnostics.len();
         let by = format!("input `{name}`");
         let lowered = self.expect(&mut scope, default, kind, &by);
-        match self.computed(lowered) {
-            Some(value) => Some(value),
-            None => {
-                if self.diagnostics.len() == before {
-                    let at = Location::new(source, default.span);
-                    self.report(rules::options::not_constant(at, name));
-                }
-                Some(Value::Null)
-            }
+        if self.diagnostics.len() == before {
+            self.computed(&lowered)
+        } else {
+            Some(Value::Null)
         }
     }
 
-    /// The value of a constant expression.
-    pub(crate) fn computed(&self, expr: Expr) -> Option<Value> {
-        match expr.kind {
-            ExprKind::Const(value) => Some(value),
-            _ => None,
+    /// The value of an expression that nothing outside the file decides.
+    fn computed(&mut self, expr: &Expr) -> Option<Value> {
+        match evaluate(expr, &self.program, &ConstScope, &mut Vec::new()) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                let diagnostic = rules::types::constant_fails(expr.at, &fault.message);
+                self.report(if fault.at == expr.at {
+                    diagnostic
+                } else {
+                    diagnostic.also(fault.at, "it fails here")
+                });
+                None
+            }
         }
     }
 
@@ -285,7 +289,7 @@ impl<'t> Context<'t> {
             let mut list: Vec<Dependency> = Vec::with_capacity(found.len());
             let mut own: Option<Mention> = None;
             for mention in found {
-                let at = Location::new(source, mention.span);
+                let at = Location::new(mention.brief.unwrap_or(source), mention.span);
                 let target = mention.task as usize;
                 if mention.after {
                     if listed[target].0 == index {
@@ -331,11 +335,17 @@ impl<'t> Context<'t> {
         let info = &tables.tasks[index as usize];
         let task = |name: &str| tables.keys.get(name).copied();
         let entities = |kind: Takes, expr: &Tree<'t>| self.entity_arguments(source, kind, expr);
+        let brief = |expr: &Tree<'t>| match &bare(expr).kind {
+            Kind::Text(path) => self.brief_at(source, path),
+            _ => None,
+        };
         let mut finder = Finder {
             task: &task,
             hidden: Vec::new(),
             found: Vec::new(),
             strangers: Vec::new(),
+            brief: &brief,
+            inside: None,
             entities: &entities,
         };
         if let Some(kind) = task_kind(info.block.keyword.text) {

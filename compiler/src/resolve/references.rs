@@ -1,10 +1,11 @@
 //! Which tasks the text of a task mentions, in source order, without looking at types.
 
-use outpost_grammar::Span;
 use outpost_grammar::tree::{
     Argument, Block, Element, Entry, Expr, ExprKind, Member, Part, PostfixOperation, Rule,
 };
+use outpost_grammar::{SourceId, Span};
 
+use crate::load::{Brief, BriefPart};
 use crate::options::{self, BlockKind, Kind};
 
 /// A task's name where it is read or waited for.
@@ -18,6 +19,8 @@ pub(crate) struct Mention {
     pub after: bool,
     /// The name.
     pub span: Span,
+    /// The file of the brief in which it stands, if it does.
+    pub brief: Option<SourceId>,
 }
 
 /// Finds the tasks that a block mentions.
@@ -30,6 +33,10 @@ pub(crate) struct Finder<'f, 't> {
     pub found: Vec<Mention>,
     /// Entries of `after` that are no task.
     pub strangers: Vec<&'t Expr<'t>>,
+    /// The brief in a file of its own that a path means.
+    pub brief: &'f dyn Fn(&Expr<'t>) -> Option<&'t Brief<'t>>,
+    /// The brief that is being read.
+    pub inside: Option<SourceId>,
     /// For a call of a template: which of its parameters are no values.
     pub entities: &'f dyn Fn(Kind, &Expr<'t>) -> Vec<bool>,
 }
@@ -51,10 +58,11 @@ impl<'t> Finder<'_, 't> {
                         .map(|property| property.kind);
                     self.field(property, kind.open, &field.value);
                 }
-                Entry::Block(inner) => match kind.block(inner.keyword.text) {
-                    Some(nested) => self.block(inner, nested.kind),
-                    None => {}
-                },
+                Entry::Block(inner) => {
+                    if let Some(nested) = kind.block(inner.keyword.text) {
+                        self.block(inner, nested.kind);
+                    }
+                }
                 Entry::Rule(rule) => match &**rule {
                     Rule::Reject { text, when, .. } => {
                         self.expr(text);
@@ -79,6 +87,17 @@ impl<'t> Finder<'_, 't> {
                 | Kind::LoopCall
                 | Kind::WorkflowCall),
             ) => self.call(kind, value),
+            Some(Kind::Path) => {
+                if let Some(brief) = (self.brief)(value) {
+                    self.inside = Some(brief.source);
+                    for part in &brief.parts {
+                        if let BriefPart::Hole(expr) = part {
+                            self.expr(expr);
+                        }
+                    }
+                    self.inside = None;
+                }
+            }
             Some(kind) if kind.reads_values() => self.expr(value),
             Some(_) => {}
             None if open => self.expr(value),
@@ -143,6 +162,7 @@ impl<'t> Finder<'_, 't> {
                 soft,
                 after: true,
                 span,
+                brief: self.inside,
             }),
             None => self.strangers.push(expr),
         }
@@ -219,6 +239,7 @@ impl<'t> Finder<'_, 't> {
                 soft,
                 after: false,
                 span,
+                brief: self.inside,
             });
         }
     }

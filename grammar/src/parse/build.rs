@@ -218,7 +218,7 @@ impl<'s, 'c> Builder<'s, 'c> {
     fn target(&mut self, pair: Pair<'_, Rule>) -> Target<'s> {
         match pair.as_rule() {
             Rule::name | Rule::quoted_name => Target::Name(self.name(&pair)),
-            Rule::list => Target::List(self.primary(pair)),
+            Rule::list => Target::List(Box::new(self.primary(pair))),
             _ => Target::Text(self.text(pair)),
         }
     }
@@ -580,7 +580,7 @@ impl<'s, 'c> Builder<'s, 'c> {
                 _ => ExprKind::Null,
             },
             Rule::number => match numbers::decode(self.slice(span), self.at(span)) {
-                Ok(number) => ExprKind::Number(number),
+                Ok(number) => ExprKind::Number(Box::new(number)),
                 Err(mistake) => {
                     self.diagnostics.push(*mistake);
                     ExprKind::Broken

@@ -1,9 +1,7 @@
 //! Commands on this machine, in the folder of the workflow's file.
 
 use crate::event::Usage;
-use crate::executor::{
-    ActionId, ActionRequest, Executor, Outcome, Outcomes, StopHow, UsageReport,
-};
+use crate::executor::{ActionId, ActionRequest, Executor, Outcome, Outcomes, StopHow, UsageReport};
 use crate::fault::{Fault, FaultCode};
 use crate::process::{
     self, Bounds, Captured, Command, CommandOutcome, Ended, Flood, Masks, Stop, StreamFiles,
@@ -95,7 +93,7 @@ impl Action {
         let usage = self.usage_file();
         let outcome = match self.command(&usage) {
             Ok(command) => self.run(command, stop, stopped).await,
-            Err(fault) => Outcome::Failed(Box::new(fault)),
+            Err(fault) => Outcome::Failed(fault),
         };
         for report in usage_of(&usage) {
             self.outcomes.usage(id, report);
@@ -117,7 +115,7 @@ impl Action {
         }
     }
 
-    fn command(&self, usage: &Path) -> Result<Command, Fault> {
+    fn command(&self, usage: &Path) -> Result<Command, Box<Fault>> {
         let request = &self.request;
         let streams = request.logs.as_ref().map(|logs| StreamFiles {
             stdout: with_ending(logs, "out"),
@@ -126,7 +124,7 @@ impl Action {
         if let Some(folder) = request.logs.as_ref().and_then(|logs| logs.parent()) {
             fs::create_dir_all(folder).map_err(|error| {
                 let message = format!("the folder of the logs cannot be made: {error}");
-                Fault::new(FaultCode::Workspace, message)
+                Box::new(Fault::new(FaultCode::Workspace, message))
             })?;
         }
         let variables = request.environment.iter();
@@ -207,7 +205,9 @@ impl Action {
             }
             Ended::NoDirectory { directory, reason } => {
                 let directory = directory.display();
-                return fail(format!("the folder `{directory}` cannot be entered: {reason}"));
+                return fail(format!(
+                    "the folder `{directory}` cannot be entered: {reason}"
+                ));
             }
             Ended::Idle => {
                 let limit = self.request.command.idle.unwrap_or_default();

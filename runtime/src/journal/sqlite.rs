@@ -87,7 +87,9 @@ impl SqliteJournal {
 
     fn note(&self, seq: u64) -> Result<(), JournalFault> {
         self.seal.note(seq, &self.last).map_err(|error| {
-            JournalFault::Io(format!("the journal's side file cannot be written: {error}"))
+            JournalFault::Io(format!(
+                "the journal's side file cannot be written: {error}"
+            ))
         })
     }
 }
@@ -141,7 +143,11 @@ pub fn read(
     let mut rows = select.query([]).map_err(|error| unreadable(&end, &error))?;
     while let Some(columns) = rows.next().map_err(|error| unreadable(&end, &error))? {
         let seq = end.seq + 1;
-        let column = |at| columns.get_ref(at).map_err(|error| unreadable(&end, &error));
+        let column = |at| {
+            columns
+                .get_ref(at)
+                .map_err(|error| unreadable(&end, &error))
+        };
         let (ValueRef::Integer(found), ValueRef::Blob(hash), ValueRef::Text(body)) =
             (column(0)?, column(1)?, column(2)?)
         else {
@@ -162,7 +168,10 @@ pub fn read(
             && *sealed == seq
         {
             if *hash != hex(&end.hash) {
-                return Err(JournalFault::damaged(seq, "is not the one its side file names"));
+                return Err(JournalFault::damaged(
+                    seq,
+                    "is not the one its side file names",
+                ));
             }
             end.sealed = true;
         }
@@ -201,10 +210,8 @@ fn decode<'a>(
     body: &'a [u8],
     values: &ValueStore,
 ) -> Result<Event<&'a str>, JournalFault> {
-    let text = std::str::from_utf8(body)
-        .map_err(|_| JournalFault::damaged(seq, "is not text"))?;
-    let unreadable =
-        |error| JournalFault::damaged(seq, format!("cannot be understood: {error}"));
+    let text = std::str::from_utf8(body).map_err(|_| JournalFault::damaged(seq, "is not text"))?;
+    let unreadable = |error| JournalFault::damaged(seq, format!("cannot be understood: {error}"));
     let mut reader = serde_json::Deserializer::from_str(text);
     // Values have a limit of their own, which is higher; nothing else here nests.
     reader.disable_recursion_limit();

@@ -292,7 +292,7 @@ impl Running {
             loop {
                 let source = self.source(stream);
                 source.settle().await;
-                match source.try_read() {
+                match source.read_now() {
                     Step::Read(count) if left > 0 => {
                         left = left.saturating_sub(count);
                         self.take(stream, Step::Read(count), live);

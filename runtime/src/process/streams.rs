@@ -94,12 +94,26 @@ impl Source {
             return Step::Nothing;
         };
         match reader.readable().await {
-            Ok(()) => self.try_read(),
+            // Through tokio, which learns from it that the pipe is empty again.
+            Ok(()) => self.read(|reader, buffer| reader.try_read(buffer)),
             Err(_) => Step::Closed,
         }
     }
 
-    pub fn try_read(&mut self) -> Step {
+    /// Reads what is in the pipe now, whatever tokio has heard of it so far:
+    /// the end of the action may be known before the last of its output is.
+    pub fn read_now(&mut self) -> Step {
+        self.read(|reader, buffer| {
+            loop {
+                match nix::unistd::read(reader, buffer) {
+                    Err(Errno::EINTR) => {}
+                    read => return read.map_err(io::Error::from),
+                }
+            }
+        })
+    }
+
+    fn read(&mut self, from: impl FnOnce(&pipe::Receiver, &mut [u8]) -> io::Result<usize>) -> Step {
         let Some(reader) = &self.reader else {
             return Step::Closed;
         };
@@ -107,7 +121,7 @@ impl Source {
         if self.buffer.is_empty() {
             self.buffer = vec![0; CHUNK];
         }
-        match reader.try_read(&mut self.buffer) {
+        match from(reader, &mut self.buffer) {
             Ok(0) => Step::Closed,
             Ok(count) => Step::Read(count),
             Err(error) => match error.kind() {

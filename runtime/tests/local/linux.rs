@@ -16,6 +16,7 @@ use outpost_runtime::executor::HostEnvironment;
 use outpost_runtime::executor::local::Local;
 use outpost_runtime::fault::FaultCode;
 use outpost_runtime::process::{Masks, Supervisor};
+use outpost_runtime::runnable::unset_variables;
 use outpost_runtime::{Host, Observer, PublicEvent, RunRecord, StartOptions, start};
 use outpost_stdlib::{Type, Value};
 use std::fs;
@@ -64,13 +65,20 @@ struct Interrupting(UnboundedSender<Interrupt>, &'static str);
 impl Observer for Interrupting {
     fn event(&mut self, event: &PublicEvent) -> Result<(), String> {
         if event.kind == "task" && event.get("task").is_some_and(|task| task == self.1) {
-            self.0.send(Interrupt::Interrupt).map_err(|error| error.to_string())?;
+            self.0
+                .send(Interrupt::Interrupt)
+                .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
 }
 
-fn run_with(root: &Path, plan: &Arc<Plan>, ephemeral: bool, interrupted_by: Option<&'static str>) -> RunRecord {
+fn run_with(
+    root: &Path,
+    plan: &Arc<Plan>,
+    ephemeral: bool,
+    interrupted_by: Option<&'static str>,
+) -> RunRecord {
     let (sender, interrupts) = mpsc::unbounded_channel();
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     if let Some(task) = interrupted_by {
@@ -93,8 +101,13 @@ fn run_with(root: &Path, plan: &Arc<Plan>, ephemeral: bool, interrupted_by: Opti
         ephemeral,
         ..StartOptions::default()
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(start(plan.clone(), options, host)).unwrap()
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime
+        .block_on(start(plan.clone(), options, host))
+        .unwrap()
 }
 
 fn project() -> TempDir {
@@ -109,23 +122,37 @@ fn run(plan: &Arc<Plan>) -> RunRecord {
 
 fn stdout(record: &RunRecord, key: &str) -> String {
     let value = record.task(key).unwrap().value.clone().unwrap_or_default();
-    value.get("stdout").and_then(Value::as_text).unwrap_or_default().to_owned()
+    value
+        .get("stdout")
+        .and_then(Value::as_text)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn environment_and_folder() {
-    let mut with_env = shell("echo \"$OUTPOST_RUN $OUTPOST_TASK $OUTPOST_ATTEMPT $OUTPOST_ROUND $OUTPOST_PHASE $NAMED ${SHOWN-hidden} ${#OUTPOST_IDEMPOTENCY_KEY}\"; basename \"$PWD\"");
+    let mut with_env = shell(
+        "echo \"$OUTPOST_RUN $OUTPOST_TASK $OUTPOST_ATTEMPT $OUTPOST_ROUND $OUTPOST_PHASE $NAMED ${SHOWN-hidden} ${#OUTPOST_IDEMPOTENCY_KEY}\"; basename \"$PWD\"",
+    );
     with_env.environment = vec![("NAMED".into(), read(Ref::Env("SHOWN".into())))];
+    let plan = planned(workflow(vec![task(
+        "a",
+        &[],
+        does(Action::Command(Box::new(with_env))),
+    )]));
+    let record = run(&plan);
+    assert_eq!(
+        stdout(&record, "a"),
+        "run1 a 1 0 attempt by name hidden 64\nflows\n"
+    );
     let mut unset = shell("true");
     unset.environment = vec![("NAMED".into(), read(Ref::Env("NOT_SET_ANYWHERE".into())))];
-    let mut of = workflow(vec![
-        task("a", &[], does(Action::Command(Box::new(with_env)))),
-        task("b", &[], does(Action::Command(Box::new(unset)))),
-    ]);
-    of.policy.on_error = outpost_compiler::program::OnError::Continue;
-    let record = run(&planned(of));
-    assert_eq!(stdout(&record, "a"), "run1 a 1 0 attempt by name hidden 64\nflows\n");
-    let error = record.task("b").unwrap().error.clone().unwrap();
-    assert!(error.message.contains("NOT_SET_ANYWHERE"), "{}", error.message);
+    let plan = planned(workflow(vec![
+        runs("first", &[]),
+        task("b", &[0], does(Action::Command(Box::new(unset)))),
+    ]));
+    let missing = unset_variables(&plan, &HostEnvironment::default());
+    assert_eq!(missing.len(), 1);
+    assert!(missing[0].message.contains("NOT_SET_ANYWHERE"));
 }
 
 fn results_and_failures() {
@@ -155,7 +182,11 @@ fn results_and_failures() {
     assert_eq!(error("wrong").code, FaultCode::Response);
     assert_eq!(error("fails").code, FaultCode::Process);
     assert_eq!(error("fails").output.as_deref(), Some("the reason\n"));
-    assert!(error("killed").message.contains("KILL"), "{}", error("killed").message);
+    assert!(
+        error("killed").message.contains("KILL"),
+        "{}",
+        error("killed").message
+    );
     assert!(error("no-such-program").message.contains("no program"));
 }
 
@@ -177,10 +208,18 @@ fn checks_that_cannot_run() {
         let result = read(Ref::Step(0));
         let items = vec![
             CheckItem::Step(step(Action::Command(Box::new(check)))),
-            reject(text("never sent"), not_equal(field(result, "status"), int(0))),
+            reject(
+                text("never sent"),
+                not_equal(field(result, "status"), int(0)),
+            ),
         ];
         let of = a_loop(3, does(Action::Value(int(1))), items);
-        let record = run_with(folder.path(), &planned(workflow(vec![looped("fix", &[], of)])), true, None);
+        let record = run_with(
+            folder.path(),
+            &planned(workflow(vec![looped("fix", &[], of)])),
+            true,
+            None,
+        );
         assert_eq!(record.code, Some(FaultCode::Process));
         assert_eq!(record.task("fix").unwrap().attempts, 1);
     }
@@ -188,14 +227,27 @@ fn checks_that_cannot_run() {
 
 fn usage_and_streams() {
     let report = r#"{"receipt":"r","input":3,"output":4}"#;
-    let text = format!("echo '{report}' >> \"$OUTPOST_USAGE\"; echo '{report}' >> \"$OUTPOST_USAGE\"; echo out; echo err >&2");
+    let text = format!(
+        "echo '{report}' >> \"$OUTPOST_USAGE\"; echo '{report}' >> \"$OUTPOST_USAGE\"; echo out; echo err >&2"
+    );
     let folder = project();
-    let record = run_with(folder.path(), &planned(workflow(vec![of_shell("A", &[], &text)])), false, None);
+    let record = run_with(
+        folder.path(),
+        &planned(workflow(vec![of_shell("A", &[], &text)])),
+        false,
+        None,
+    );
     let usage = record.usage.clone().unwrap();
     assert_eq!((usage.input, usage.output), (3, 4));
     let logs = folder.path().join(".outpost/runs/run1/logs/+a");
-    assert_eq!(fs::read_to_string(logs.join("1-0-attempt-result.out")).unwrap(), "out\n");
-    assert_eq!(fs::read_to_string(logs.join("1-0-attempt-result.err")).unwrap(), "err\n");
+    assert_eq!(
+        fs::read_to_string(logs.join("1-0-attempt-result.out")).unwrap(),
+        "out\n"
+    );
+    assert_eq!(
+        fs::read_to_string(logs.join("1-0-attempt-result.err")).unwrap(),
+        "err\n"
+    );
 }
 
 /// Scenario 48 for the engine: what has to end, ends, grandchildren included.
@@ -241,10 +293,18 @@ fn a_loop_of_commands() {
     let result = || read(Ref::Step(0));
     let items = vec![
         CheckItem::Step(step(Action::Command(Box::new(check)))),
-        reject(field(result(), "stdout"), not_equal(field(result(), "status"), int(0))),
+        reject(
+            field(result(), "stdout"),
+            not_equal(field(result(), "status"), int(0)),
+        ),
     ];
     let of = a_loop(5, does(Action::Command(Box::new(attempt))), items);
-    let record = run_with(folder.path(), &planned(workflow(vec![looped("fix", &[], of)])), false, None);
+    let record = run_with(
+        folder.path(),
+        &planned(workflow(vec![looped("fix", &[], of)])),
+        false,
+        None,
+    );
     assert_eq!(record.status.name(), "done");
     assert_eq!(record.task("fix").unwrap().attempts, 3);
     let told = fs::read_to_string(folder.path().join("flows/told")).unwrap();

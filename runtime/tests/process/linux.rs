@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
@@ -84,6 +85,7 @@ cases! {
     a_flood_of_lines_ends_the_action
     a_line_without_end_ends_the_action
     two_hundred_actions_at_once
+    the_last_output_is_there_however_soon_the_action_ends
     closing_leaves_no_process
 }
 
@@ -716,6 +718,32 @@ fn two_hundred_actions_at_once() {
         for (number, running) in (0..).zip(running) {
             let outcome = running.await.unwrap().unwrap();
             assert_eq!(outcome.ended, Ended::Exited(number % 7));
+        }
+    });
+}
+
+fn the_last_output_is_there_however_soon_the_action_ends() {
+    in_runtime(async {
+        let supervisor = Supervisor::new();
+        for number in 0..100 {
+            let never = watch::channel(Stop::No).1;
+            let echo = command(&["echo", &number.to_string()]);
+            let outcome = run(&supervisor, echo, never, |_, _| {});
+            tokio::pin!(outcome);
+            // Started, and then the runner has other things to do until the action is over.
+            let first =
+                std::future::poll_fn(|context| Poll::Ready(outcome.as_mut().poll(context))).await;
+            let outcome = match first {
+                Poll::Ready(outcome) => outcome,
+                Poll::Pending => {
+                    for _ in 0..3 {
+                        std::process::Command::new("true").status().unwrap();
+                    }
+                    outcome.await
+                }
+            };
+            let outcome = outcome.unwrap();
+            assert_eq!(outcome.stdout.tail, format!("{number}\n"));
         }
     });
 }

@@ -268,7 +268,10 @@ pub fn commands_loop(max_rounds: u64) -> Loop {
     a_loop(
         max_rounds,
         body(
-            vec![step(told("try", chain(read(Ref::Feedback), BinaryOperator::Coalesce, text(""))))],
+            vec![step(told(
+                "try",
+                chain(read(Ref::Feedback), BinaryOperator::Coalesce, text("")),
+            ))],
             Some(output),
         ),
         vec![

@@ -222,7 +222,10 @@ fn large_values_stand_beside_the_journal() {
     let world = World::new();
     world.start(&plan, ok, Extras::default());
     let values = folder(&world).join("values");
-    let files: Vec<_> = fs::read_dir(&values).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<_> = fs::read_dir(&values)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     // The value, and the record of the plan that holds it as a constant.
     assert_eq!(files.len(), 2);
     let view = open_run(world.root(), RUN).unwrap();
@@ -258,7 +261,10 @@ fn a_newer_journal_is_refused() {
     drop(database);
     let fault = open_run(world.root(), RUN).unwrap_err();
     assert!(fault.to_string().contains("7.0.0"), "{fault}");
-    assert!(fault.to_string().contains(env!("CARGO_PKG_VERSION")), "{fault}");
+    assert!(
+        fault.to_string().contains(env!("CARGO_PKG_VERSION")),
+        "{fault}"
+    );
 }
 
 /// Scenario 25 (J6): some rows of the table; all of them are tested where plans are compared.
@@ -285,16 +291,25 @@ fn changes_have_their_verdicts() {
     let same = see(first(), &options);
     assert_eq!(same.verdict, Verdict::Compatible);
     let actions: Vec<_> = same.tasks.iter().map(|task| task.action).collect();
-    assert_eq!(actions, [TaskAction::Reuse, TaskAction::Blocked, TaskAction::Run]);
+    assert_eq!(
+        actions,
+        [TaskAction::Reuse, TaskAction::Blocked, TaskAction::Run]
+    );
 
     let mut rounds = first();
     rounds[2] = looped("fix", &[1], commands_loop(4));
     let refused = see(rounds, &options);
     assert_eq!(refused.verdict, Verdict::Incompatible);
     let change = &refused.changes[0];
-    assert_eq!((change.old.as_deref(), change.new.as_deref()), (Some("3"), Some("4")));
+    assert_eq!(
+        (change.old.as_deref(), change.new.as_deref()),
+        (Some("3"), Some("4"))
+    );
     assert_eq!((change.file.as_str(), change.line), ("main.outpost", 1));
-    assert_eq!(refusal(&refused).unwrap().reason, RefusalReason::Incompatible);
+    assert_eq!(
+        refusal(&refused).unwrap().reason,
+        RefusalReason::Incompatible
+    );
 
     let mut body = first();
     body[0] = value("done", &[], int(2));
@@ -328,7 +343,11 @@ fn accepting(_: &ActionRequest, _: usize) -> Answer {
 /// J6: a task that was never admitted may be added and taken away, and the journal still reads.
 #[test]
 fn tasks_may_come_and_go() {
-    let plan = planned(workflow(vec![runs("a", &[]), runs("b", &[0]), runs("gone", &[1])]));
+    let plan = planned(workflow(vec![
+        runs("a", &[]),
+        runs("b", &[0]),
+        runs("gone", &[1]),
+    ]));
     let world = World::new();
     let broken = Extras {
         breaks_at: Some(2),
@@ -351,22 +370,47 @@ fn tasks_may_come_and_go() {
     assert!(world.resume(&changed, ok, &options, broken).record.is_err());
     let ended = world.resume(&changed, ok, &options, Extras::default());
     assert_eq!(ended.record().status.name(), "done");
-    let keys: Vec<_> = ended.record().tasks.iter().map(|task| task.key.clone()).collect();
+    let keys: Vec<_> = ended
+        .record()
+        .tasks
+        .iter()
+        .map(|task| task.key.clone())
+        .collect();
     assert_eq!(keys, ["new", "a", "b"]);
-    assert_eq!(open_run(world.root(), RUN).unwrap().record.task("new").unwrap().value, Some(Value::Int(7)));
+    assert_eq!(
+        open_run(world.root(), RUN)
+            .unwrap()
+            .record
+            .task("new")
+            .unwrap()
+            .value,
+        Some(Value::Int(7))
+    );
 }
 
 /// Scenario 26: keys that differ only in case have streams in different folders on every system.
 #[test]
 fn keys_that_differ_in_case_do_not_meet() {
-    let plan = planned(workflow(vec![runs("a", &[]), runs("A", &[]), runs("a..", &[])]));
+    let plan = planned(workflow(vec![
+        runs("a", &[]),
+        runs("A", &[]),
+        runs("a..", &[]),
+    ]));
     let world = World::new();
     let ended = world.start(&plan, ok, Extras::default());
     let logs: Vec<String> = ended
         .trace
         .calls()
         .iter()
-        .map(|call| call.logs.clone().unwrap().parent().unwrap().to_string_lossy().to_lowercase())
+        .map(|call| {
+            call.logs
+                .clone()
+                .unwrap()
+                .parent()
+                .unwrap()
+                .to_string_lossy()
+                .to_lowercase()
+        })
         .collect();
     assert_ne!(logs[0], logs[1]);
     assert!(logs[2].ends_with('+'));
@@ -384,7 +428,10 @@ fn runs_are_listed() {
     assert_eq!((run.id.as_str(), run.file.as_str()), (RUN, "main.outpost"));
     assert_eq!(run.status.name(), "interrupted");
     assert!(run.is_unfinished());
-    assert_eq!(fs::read_to_string(world.root().join(".outpost/.gitignore")).unwrap(), "*\n");
+    assert_eq!(
+        fs::read_to_string(world.root().join(".outpost/.gitignore")).unwrap(),
+        "*\n"
+    );
 }
 
 /// An id that is taken, or cannot be one, is refused before anything happens.
@@ -397,7 +444,11 @@ fn ids_are_checked() {
         run: Some("../x".to_owned()),
         ..StartOptions::default()
     };
-    assert!(options.run.is_some_and(|id| !outpost_runtime::checkpoint::is_run_id(&id)));
+    assert!(
+        options
+            .run
+            .is_some_and(|id| !outpost_runtime::checkpoint::is_run_id(&id))
+    );
 }
 
 /// What cannot run yet is said once for each place, before anything starts.

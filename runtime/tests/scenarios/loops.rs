@@ -34,7 +34,11 @@ fn verified() -> Arc<Plan> {
         text("Cover the missing edge case."),
         not_equal(field(read(Ref::Candidate), "round"), int(2)),
     );
-    let fix = looped("fix", &[], a_loop(3, does(Action::Value(attempt)), vec![check]));
+    let fix = looped(
+        "fix",
+        &[],
+        a_loop(3, does(Action::Value(attempt)), vec![check]),
+    );
     let mut of = workflow(vec![fix]);
     of.name = "verified".into();
     of.output = Some(super::build::of(0));
@@ -88,7 +92,10 @@ fn accepted_in_round_two() {
     assert_eq!(ended.record().task("fix").unwrap().rounds.len(), 2);
     assert_eq!(ended.attempts("fix"), 2);
     let calls = ended.trace.calls();
-    let keys: BTreeSet<_> = calls.iter().map(|call| call.idempotency_key.clone()).collect();
+    let keys: BTreeSet<_> = calls
+        .iter()
+        .map(|call| call.idempotency_key.clone())
+        .collect();
     assert_eq!(keys.len(), 4);
     assert_eq!(calls[2].command.stdin.as_deref(), Some("not 1"));
     assert_eq!(ended.value("after"), Value::text("try 2"));
@@ -111,7 +118,10 @@ fn an_exhausted_loop_is_final() {
     assert_eq!(ended.status("after"), "skipped");
     let error = ended.record().task("fix").unwrap().error.clone().unwrap();
     assert_eq!(error.name.as_deref(), Some("LoopTaskExhausted"));
-    assert_eq!((error.max_rounds, error.feedback.as_deref()), (Some(2), Some("not 2")));
+    assert_eq!(
+        (error.max_rounds, error.feedback.as_deref()),
+        (Some(2), Some("not 2"))
+    );
     for options in [ResumeOptions::default(), permitted()] {
         let again = world.resume(&plan, script, &options, Extras::default());
         assert_eq!(end_of(again.record()), end_of(ended.record()));
@@ -127,8 +137,20 @@ fn an_exhausted_loop_is_final() {
 fn an_interrupted_phase_is_resumed() {
     let plan = fix(5);
     let traces = [
-        (3, ["fix:attempt:2", "fix:check:2", "fix:attempt:3", "fix:check:3"].as_slice()),
-        (4, ["fix:check:2", "fix:attempt:3", "fix:check:3"].as_slice()),
+        (
+            3,
+            [
+                "fix:attempt:2",
+                "fix:check:2",
+                "fix:attempt:3",
+                "fix:check:3",
+            ]
+            .as_slice(),
+        ),
+        (
+            4,
+            ["fix:check:2", "fix:attempt:3", "fix:check:3"].as_slice(),
+        ),
     ];
     for (breaks_at, expected) in traces {
         let world = World::new();
@@ -136,8 +158,18 @@ fn an_interrupted_phase_is_resumed() {
             breaks_at: Some(breaks_at),
             ..Extras::default()
         };
-        assert!(world.start(&plan, accepted_in_three, broken).record.is_err());
-        let refused = world.resume(&plan, accepted_in_three, &ResumeOptions::default(), Extras::default());
+        assert!(
+            world
+                .start(&plan, accepted_in_three, broken)
+                .record
+                .is_err()
+        );
+        let refused = world.resume(
+            &plan,
+            accepted_in_three,
+            &ResumeOptions::default(),
+            Extras::default(),
+        );
         let Err(RunFault::Refused(refusal)) = &refused.record else {
             panic!("it needs permission");
         };
@@ -159,7 +191,12 @@ fn after_acceptance_nothing_is_called() {
     let whole = world.start(&plan, accepted_in_two, Extras::default());
     assert_eq!(whole.record().status.name(), "done");
     cut_after(&world, "complete");
-    let resumed = world.resume(&plan, accepted_in_two, &ResumeOptions::default(), Extras::default());
+    let resumed = world.resume(
+        &plan,
+        accepted_in_two,
+        &ResumeOptions::default(),
+        Extras::default(),
+    );
     assert_eq!(end_of(resumed.record()), end_of(whole.record()));
     assert!(resumed.called().is_empty());
 }
@@ -269,10 +306,24 @@ fn quota_is_in_scope_once() {
     let world = World::new();
     let paused = world.start(&plan, script, Extras::default());
     assert_eq!(paused.record().status.name(), "paused");
-    assert_eq!(paused.trace.calls()[0].command.stdin.as_deref(), Some("none"));
+    assert_eq!(
+        paused.trace.calls()[0].command.stdin.as_deref(),
+        Some("none")
+    );
     let ended = world.resume(&plan, script, &ResumeOptions::default(), Extras::default());
-    let told: Vec<_> = ended.trace.calls().iter().map(|call| call.command.stdin.clone()).collect();
-    assert_eq!(told, [Some("usage limit reached".to_owned()), Some("none".to_owned())]);
+    let told: Vec<_> = ended
+        .trace
+        .calls()
+        .iter()
+        .map(|call| call.command.stdin.clone())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            Some("usage limit reached".to_owned()),
+            Some("none".to_owned())
+        ]
+    );
 }
 
 fn expr_of_quota() -> outpost_compiler::program::Expr {
@@ -295,7 +346,10 @@ fn acceptance_in_the_last_round_is_success() {
                 false => exits(0, "x"),
             }
         };
-        let check = vec![reject(text("more"), not_equal(read(Ref::Round), int(rounds)))];
+        let check = vec![reject(
+            text("more"),
+            not_equal(read(Ref::Round), int(rounds)),
+        )];
         let max_rounds = rounds.unsigned_abs();
         let of = a_loop(max_rounds, does(command("try")), check);
         let plan = planned(workflow(vec![looped("fix", &[], of)]));
@@ -325,7 +379,14 @@ fn an_error_in_the_check_is_no_verdict() {
 #[test]
 fn equal_rounds_are_reported_and_may_end_the_loop() {
     let script: Script = |call, _| match call.phase.name() {
-        "check" => exits(1, if call.round % 2 == 0 { "same  again" } else { "same again\n" }),
+        "check" => exits(
+            1,
+            if call.round % 2 == 0 {
+                "same  again"
+            } else {
+                "same again\n"
+            },
+        ),
         _ => exits(0, ""),
     };
     let ended = World::new().start(&fix(3), script, Extras::default());
@@ -355,7 +416,10 @@ fn a_phase_may_be_repeated_on_an_outage() {
     };
     let ended = World::new().start(&plan, script, Extras::default());
     assert_eq!(ended.record().status.name(), "done");
-    assert_eq!(ended.called(), ["fix:attempt:1", "fix:check:1", "fix:check:1"]);
+    assert_eq!(
+        ended.called(),
+        ["fix:attempt:1", "fix:check:1", "fix:check:1"]
+    );
     let calls = ended.trace.calls();
     assert_eq!(calls[1].idempotency_key, calls[2].idempotency_key);
     assert_eq!(ended.attempts("fix"), 2);

@@ -75,7 +75,10 @@ fn expected(tasks: &[Task]) -> Vec<&'static str> {
     ends
 }
 
-fn script(call: &outpost_runtime::executor::ActionRequest, _: usize) -> outpost_runtime::executor::scripted::Answer {
+fn script(
+    call: &outpost_runtime::executor::ActionRequest,
+    _: usize,
+) -> outpost_runtime::executor::scripted::Answer {
     let wait = call.task.bytes().map(u64::from).sum::<u64>() % 7;
     match call.task.starts_with("bad") {
         true => fails(FaultCode::Process, "no").after(ms(wait)),
@@ -98,10 +101,18 @@ fn random_graphs_end_as_a_naive_reading_says() {
             ..Extras::default()
         };
         let ended = World::new().start(&plan, script, extras);
-        let statuses: Vec<_> = ended.record().tasks.iter().map(|task| task.status.name()).collect();
+        let statuses: Vec<_> = ended
+            .record()
+            .tasks
+            .iter()
+            .map(|task| task.status.name())
+            .collect();
         assert_eq!(statuses, ends, "graph {round}");
         let failed = ends.contains(&"failed");
-        assert_eq!(ended.record().status.name(), if failed { "failed" } else { "done" });
+        assert_eq!(
+            ended.record().status.name(),
+            if failed { "failed" } else { "done" }
+        );
         if round % 15 == 0 {
             World::crash_everywhere(&plan, script);
         }
@@ -123,13 +134,23 @@ fn random_graphs_stop_with_everything_settled() {
         let ended = World::new().start(&plan, script, extras);
         for task in &ended.record().tasks {
             assert!(
-                matches!(task.status.name(), "done" | "failed" | "skipped" | "cancelled"),
+                matches!(
+                    task.status.name(),
+                    "done" | "failed" | "skipped" | "cancelled"
+                ),
                 "graph {round}: {} is {}",
                 task.key,
                 task.status.name()
             );
         }
-        let failed = ended.record().tasks.iter().any(|task| task.status.name() == "failed");
-        assert_eq!(ended.record().status.name(), if failed { "failed" } else { "done" });
+        let failed = ended
+            .record()
+            .tasks
+            .iter()
+            .any(|task| task.status.name() == "failed");
+        assert_eq!(
+            ended.record().status.name(),
+            if failed { "failed" } else { "done" }
+        );
     }
 }

@@ -45,7 +45,10 @@ fn diamond_declared_in_reverse() {
     let joined = Value::list([Value::text("left"), Value::text("right")]);
     assert_eq!(ended.record().status.name(), "done");
     assert_eq!(ended.record().output, Some(joined));
-    assert_eq!(ended.called(), ["top:attempt:0", "left:attempt:0", "right:attempt:0"]);
+    assert_eq!(
+        ended.called(),
+        ["top:attempt:0", "left:attempt:0", "right:attempt:0"]
+    );
     World::crash_everywhere_with(&plan, script, extras);
 }
 
@@ -153,7 +156,10 @@ fn the_third_try_succeeds() {
     assert_eq!(ended.record().status.name(), "done");
     assert_eq!(ended.attempts("flaky"), 3);
     assert_eq!(ended.kinds("retry"), 2);
-    assert_eq!(ended.value("flaky").get("stdout"), Some(&Value::text("yes")));
+    assert_eq!(
+        ended.value("flaky").get("stdout"),
+        Some(&Value::text("yes"))
+    );
     World::crash_everywhere(&plan, script);
 }
 
@@ -290,7 +296,10 @@ fn a_budget_of_attempts() {
     let plan = planned(workflow(vec![runs("a", &[]), runs("b", &[])]));
     let ended = World::new().start(&plan, ok, budget(1));
     assert_eq!(ended.record().code, Some(FaultCode::Limit));
-    assert_eq!((ended.status("a"), ended.status("b")), ("done", "cancelled"));
+    assert_eq!(
+        (ended.status("a"), ended.status("b")),
+        ("done", "cancelled")
+    );
     let ended = World::new().start(&plan, ok, budget(0));
     assert_eq!(ended.record().status.name(), "failed");
     assert!(ended.called().is_empty());
@@ -301,7 +310,10 @@ fn a_budget_of_attempts() {
 /// Scenario 20 (B4).
 #[test]
 fn a_receipt_counts_once_for_each_task() {
-    let plan = planned(workflow(vec![runs("a", &[]).retry(tries(2)), runs("b", &[])]));
+    let plan = planned(workflow(vec![
+        runs("a", &[]).retry(tries(2)),
+        runs("b", &[]),
+    ]));
     let script: Script = |call, before| {
         let usage = UsageReport {
             receipt: Some("r1".to_owned()),
@@ -417,10 +429,24 @@ fn clean_up_runs_after_a_failure() {
     };
     let ended = World::new().start(&plan, script, Extras::default());
     assert_eq!(ended.record().status.name(), "failed");
-    let statuses: Vec<_> = ended.record().tasks.iter().map(|task| task.status.name()).collect();
+    let statuses: Vec<_> = ended
+        .record()
+        .tasks
+        .iter()
+        .map(|task| task.status.name())
+        .collect();
     assert_eq!(
         statuses,
-        ["failed", "cancelled", "skipped", "done", "done", "done", "cancelled", "cancelled"]
+        [
+            "failed",
+            "cancelled",
+            "skipped",
+            "done",
+            "done",
+            "done",
+            "cancelled",
+            "cancelled"
+        ]
     );
     assert_eq!(
         ended.called(),
@@ -440,7 +466,10 @@ fn a_failure_trigger_fires_for_failures_only() {
     let ended = World::new().start(&plan, ok, Extras::default());
     assert_eq!(ended.record().status.name(), "done");
     assert_eq!(ended.status("notify"), "skipped");
-    assert_eq!((ended.status("join"), ended.value("join")), ("done", Value::Null));
+    assert_eq!(
+        (ended.status("join"), ended.value("join")),
+        ("done", Value::Null)
+    );
 }
 
 /// Steps of one body: in order, each result in scope of the next, and not repeated when the attempt is resumed (L7).
@@ -464,9 +493,17 @@ fn steps_run_in_order_and_are_not_repeated() {
     };
     assert!(world.start(&plan, script, broken).record.is_err());
     let resumed = world.resume(&plan, script, &permitted(), Extras::default());
-    let again: Vec<_> = resumed.trace.calls().iter().map(|call| call.step.clone()).collect();
+    let again: Vec<_> = resumed
+        .trace
+        .calls()
+        .iter()
+        .map(|call| call.step.clone())
+        .collect();
     assert_eq!(again, ["two"]);
-    assert_eq!(resumed.trace.calls()[0].idempotency_key, calls[1].idempotency_key);
+    assert_eq!(
+        resumed.trace.calls()[0].idempotency_key,
+        calls[1].idempotency_key
+    );
     World::crash_everywhere(&plan, script);
 }
 
@@ -494,7 +531,10 @@ fn recorded_times_never_decrease() {
 /// Ephemeral runs are the same engine and leave nothing behind (R1).
 #[test]
 fn an_ephemeral_run_leaves_nothing() {
-    let plan = planned(workflow(vec![value("a", &[], int(1)), value("b", &[0], of(0))]));
+    let plan = planned(workflow(vec![
+        value("a", &[], int(1)),
+        value("b", &[0], of(0)),
+    ]));
     let world = World::new();
     let extras = Extras {
         ephemeral: true,

@@ -88,7 +88,12 @@ impl Ended {
     }
 
     pub fn value(&self, key: &str) -> Value {
-        self.record().task(key).unwrap().value.clone().unwrap_or_default()
+        self.record()
+            .task(key)
+            .unwrap()
+            .value
+            .clone()
+            .unwrap_or_default()
     }
 
     /// `task:phase:round` of every call, in order.
@@ -101,7 +106,10 @@ impl Ended {
     }
 
     pub fn kinds(&self, kind: &str) -> usize {
-        self.events.iter().filter(|event| event.kind == kind).count()
+        self.events
+            .iter()
+            .filter(|event| event.kind == kind)
+            .count()
     }
 }
 
@@ -192,7 +200,9 @@ impl World {
                 "retry" | "quota" => "result".to_owned(),
                 _ => continue,
             };
-            *counts.entry(format!("{task}/{round}/{phase}/{step}")).or_default() += 1;
+            *counts
+                .entry(format!("{task}/{round}/{phase}/{step}"))
+                .or_default() += 1;
         }
         counts
     }
@@ -217,19 +227,31 @@ impl World {
             let mut ended = world.resume(plan, script, &ResumeOptions::default(), extras());
             if let Err(RunFault::Refused(refusal)) = &ended.record {
                 assert_eq!(refusal.reason, RefusalReason::NeedsPermission);
-                assert!(ended.trace.calls().is_empty(), "nothing is called without permission");
+                assert!(
+                    ended.trace.calls().is_empty(),
+                    "nothing is called without permission"
+                );
                 let allowed = ResumeOptions {
                     retry_incomplete: true,
                     ..ResumeOptions::default()
                 };
                 ended = world.resume(plan, script, &allowed, extras());
             }
-            assert_eq!(end_of(ended.record()), expected, "stopped before write {write}");
+            assert_eq!(
+                end_of(ended.record()),
+                expected,
+                "stopped before write {write}"
+            );
         }
     }
 }
 
-type End = (String, Option<FaultCode>, Value, Vec<(String, &'static str, Value)>);
+type End = (
+    String,
+    Option<FaultCode>,
+    Value,
+    Vec<(String, &'static str, Value)>,
+);
 
 pub fn end_of(record: &RunRecord) -> End {
     let tasks = record.tasks.iter();
@@ -246,7 +268,12 @@ pub fn end_of(record: &RunRecord) -> End {
     )
 }
 
-fn with_host<F>(begin: Timestamp, script: Script, extras: Extras, run: impl FnOnce(Host) -> F) -> Ended
+fn with_host<F>(
+    begin: Timestamp,
+    script: Script,
+    extras: Extras,
+    run: impl FnOnce(Host) -> F,
+) -> Ended
 where
     F: Future<Output = Result<RunRecord, RunFault>>,
 {
@@ -287,7 +314,9 @@ where
         },
         wrap_journal: Some(breaking(extras.breaks_at, writes.clone())),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let record = runtime.block_on(run(host));
     drop(sender);
     Ended {
