@@ -78,7 +78,11 @@ fn kill_and_resume(random: &mut Random, length: Duration, expected: &str) -> usi
 /// A new run, or the one that is there if its start was durable.
 fn begin_or_resume(project: &mut Project) -> Child {
     let status = project.call(&["status", &project.run, "--format", "json"]);
-    let known = status.code == Some(0);
+    let status = serde_json::from_str::<Value>(&status.stdout).unwrap_or_default();
+    // Of a run whose journal has no row yet `status` shows a report without a workflow; it should say that there is none.
+    let known = status["workflow"]
+        .as_str()
+        .is_some_and(|workflow| !workflow.is_empty());
     if !known && project.path(".outpost/runs").join(&project.run).exists() {
         // A run that was killed before its start was durable has done nothing, and yet holds its id.
         // It should be possible to start it again; until then it needs another id.
