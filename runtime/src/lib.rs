@@ -1,3 +1,7 @@
 //! runtime
 
+pub mod classify;
+
+pub mod harness;
+
 pub mod process;
