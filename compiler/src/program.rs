@@ -687,7 +687,7 @@ pub struct Race {
 }
 
 /// A typed, resolved expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Expr {
     /// What it computes.
     pub kind: ExprKind,
@@ -696,7 +696,7 @@ pub struct Expr {
 }
 
 /// The forms of an expression after checking.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A constant.
     Const(Value),
@@ -851,7 +851,7 @@ pub enum BinaryOperator {
 }
 
 /// A pattern of a `match`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Pattern {
     /// `_`.
     Any,
@@ -862,7 +862,7 @@ pub enum Pattern {
 }
 
 /// An element of a list.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Item {
     /// One value.
     One(Expr),
@@ -871,7 +871,7 @@ pub enum Item {
 }
 
 /// An entry of an object; a later key replaces an earlier one's value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Entry {
     /// A key and its value.
     Pair(Arc<str>, Expr),
@@ -880,7 +880,7 @@ pub enum Entry {
 }
 
 /// `[element for variable in list if condition]`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Comprehension {
     /// What is collected.
     pub element: Expr,
@@ -893,7 +893,7 @@ pub struct Comprehension {
 }
 
 /// A piece of a template.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum TemplatePart {
     /// Text.
     Text(Arc<str>),

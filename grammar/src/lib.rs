@@ -8,6 +8,7 @@ pub mod mistakes;
 pub mod source;
 pub mod tree;
 
+mod format;
 mod numbers;
 mod parse;
 mod recover;
@@ -15,5 +16,6 @@ mod shape;
 mod text;
 
 pub use diagnostic::{Code, Diagnostic, Fix, Label, Severity};
+pub use format::format;
 pub use parse::{parse, parse_expr};
 pub use source::{Location, Source, SourceId, SourceMap, Span};

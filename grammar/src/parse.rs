@@ -192,7 +192,7 @@ pub(crate) fn open_block<'s>(ctx: Context<'s, '_>, start: usize, head: Head<'s>)
         keyword: head.keyword,
         target: head.target,
         params: head.params,
-        each: head.each,
+        each: head.each.map(Box::new),
         entries: Vec::new(),
         span: head.keyword.span,
         broken: false,

@@ -16,11 +16,19 @@ use crate::tree::{Block, Broken, Entry, Expr, ExprKind, Field, Item, Name};
 use explain::{Explained, Failure};
 use std::ops::Range;
 
-/// Healthy neighbours are parsed together up to this many bytes.
-const BATCH_BYTES: usize = 4 << 10;
+/// How large parts may be that are parsed before they are taken apart.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Healthy neighbours are parsed together up to this many bytes.
+    batch: usize,
+    /// A block larger than this is taken apart without trying it as a whole.
+    block: usize,
+}
 
-/// A piece larger than this is taken apart before it is parsed.
-const LARGE_BYTES: usize = 64 << 10;
+const LIMITS: Limits = Limits {
+    batch: 4 << 10,
+    block: 64 << 10,
+};
 
 /// Parses what is healthy of a file and reports the rest.
 pub(crate) fn recover<'s>(
@@ -30,7 +38,7 @@ pub(crate) fn recover<'s>(
 ) -> (Vec<Item<'s>>, Vec<Diagnostic>) {
     let mut recovery = Recovery::new(ctx, shape);
     let siblings: Siblings<Item<'s>> = recovery.siblings(range);
-    (siblings.nodes, recovery.diagnostics)
+    (siblings.nodes, recovery.finish())
 }
 
 /// Parses one expression and reports at most one mistake of its form.
@@ -43,12 +51,12 @@ pub(crate) fn expr<'s>(
     if let Some(problem) = first_problem(&shape.problems) {
         let mistake = recovery.problem(problem);
         recovery.diagnostics.push(mistake);
-        return (broken_expr(range), recovery.diagnostics);
+        return (broken_expr(range), recovery.finish());
     }
     match parse::expr(ctx, &recovery.work, range.clone()) {
         Ok(built) => {
             let node = recovery.accept(built);
-            (node, recovery.diagnostics)
+            (node, recovery.finish())
         }
         Err(stop) => {
             let failure = Failure {
@@ -61,10 +69,8 @@ pub(crate) fn expr<'s>(
                 top: false,
             };
             let explained = failure.explain();
-            if recovery.diagnostics.is_empty() {
-                recovery.diagnostics.push(explained.mistake);
-            }
-            (broken_expr(range), recovery.diagnostics)
+            recovery.diagnostics.push(explained.mistake);
+            (broken_expr(range), recovery.finish())
         }
     }
 }
@@ -203,14 +209,19 @@ struct Recovery<'s, 'c> {
     ctx: Context<'s, 'c>,
     /// The text, with what surely is not meant replaced by something of the same length.
     work: String,
+    limits: Limits,
     diagnostics: Vec<Diagnostic>,
+    /// Mistakes that were repaired in place.
+    repaired: Vec<Diagnostic>,
+    /// What could not be read.
+    unread: Vec<Range<usize>>,
 }
 
 impl<'s, 'c> Recovery<'s, 'c> {
     /// Repairs what can be repaired in place, and reports it.
     fn new(ctx: Context<'s, 'c>, shape: &Shape) -> Recovery<'s, 'c> {
         let mut work = ctx.text.as_bytes().to_vec();
-        let mut diagnostics = Vec::new();
+        let mut repaired = Vec::new();
         for (oddity, span) in &shape.oddities {
             let at = Location::new(ctx.source, *span);
             let target = &mut work[span.start as usize..span.end as usize];
@@ -218,20 +229,33 @@ impl<'s, 'c> Recovery<'s, 'c> {
             match (oddity, target) {
                 (Oddity::Slashes, _) => {
                     let slashes = Span::new(span.start as usize, span.start as usize + 2);
-                    diagnostics.push(mistakes::slash_comment(Location::new(ctx.source, slashes)));
+                    repaired.push(mistakes::slash_comment(Location::new(ctx.source, slashes)));
                     continue;
                 }
                 (Oddity::OpeningQuote, [.., last]) => *last = b'"',
                 (Oddity::ClosingQuote, [first, ..]) => *first = b'"',
                 (Oddity::OpeningQuote | Oddity::ClosingQuote, []) => {}
             }
-            diagnostics.push(mistakes::typographic_quote(at, span.of(ctx.text)));
+            repaired.push(mistakes::typographic_quote(at, span.of(ctx.text)));
         }
         Recovery {
             ctx,
             work: String::from_utf8_lossy(&work).into_owned(),
-            diagnostics,
+            limits: LIMITS,
+            diagnostics: Vec::new(),
+            repaired,
+            unread: Vec::new(),
         }
+    }
+
+    /// All mistakes. What was repaired in place counts only where the text could be read in the end: one mistake for each broken entry.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        self.unread.sort_by_key(|range| range.start);
+        let unread = &self.unread;
+        let read = |d: &Diagnostic| !within(unread, d.at().span.start as usize);
+        let repaired = self.repaired.into_iter().filter(read);
+        self.diagnostics.extend(repaired);
+        self.diagnostics
     }
 
     /// A place; a quote that was repaired is a part of a longer character, which is taken as a whole.
@@ -258,13 +282,13 @@ impl<'s, 'c> Recovery<'s, 'c> {
             nodes: Vec::new(),
             broken: false,
         };
-        let pieces = self.split(range);
+        let pieces = self.split(range, N::TOP);
         let mut next = 0;
         while next < pieces.len() {
             let from = pieces[next].start;
             let size = pieces[next..]
                 .iter()
-                .take_while(|piece| piece.end - from <= BATCH_BYTES)
+                .take_while(|piece| piece.end - from <= self.limits.batch)
                 .count();
             let batch = &pieces[next..next + size.max(1)];
             if size < 2 || !self.batch(from..batch[batch.len() - 1].end, &mut siblings) {
@@ -295,15 +319,20 @@ impl<'s, 'c> Recovery<'s, 'c> {
 
     /// A piece starts at a line that is code, begins with a word, and is indented no more than the first such line.
     /// In a region whose brackets balance it is not inside of any.
-    fn split(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    fn split(&self, range: Range<usize>, top: bool) -> Vec<Range<usize>> {
         let shape = shape::shape(&self.work, range.clone(), Keep::Lines);
         let balanced = shape.problems.is_empty();
+        let inside = self.sound_blocks(&shape);
         let mut pieces = Vec::new();
         let mut start = range.start;
         let mut limit = None;
         for (index, &(line, depth)) in shape.lines.iter().enumerate() {
             let (indent, code) = indentation(self.work.as_bytes(), line);
-            if code >= range.end || (balanced && depth > 0) || !self.starts_entry(code) {
+            let inner = match balanced {
+                true => depth > 0,
+                false => within(&inside, code),
+            };
+            if code >= range.end || inner || !self.starts_entry(code, top) {
                 continue;
             }
             let first_line = index == 0 && !at_line_start(&self.work, range.start);
@@ -321,14 +350,42 @@ impl<'s, 'c> Recovery<'s, 'c> {
         pieces
     }
 
+    /// The blocks whose `}` begins a line that is indented like the line of their `{`, whatever is wrong elsewhere; outermost ones, in order.
+    fn sound_blocks(&self, shape: &Shape) -> Vec<Range<usize>> {
+        let bytes = self.work.as_bytes();
+        let line = |at: usize| {
+            let after = shape.lines.partition_point(|(line, _)| *line <= at);
+            after.checked_sub(1).map_or(0, |index| shape.lines[index].0)
+        };
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        // Pairs come in the order of their closers: an outer one behind those in it.
+        for &(open, close) in &shape.braces {
+            let (opener, closer) = (line(open), line(close));
+            let (indent, code) = indentation(bytes, closer);
+            if opener == closer || code != close || indent != indentation(bytes, opener).0 {
+                continue;
+            }
+            while blocks.last().is_some_and(|inner| inner.start > open) {
+                blocks.pop();
+            }
+            blocks.push(open..close);
+        }
+        blocks
+    }
+
     /// A word that is not reserved, a reserved one before a colon, or `in`, which is always a property at the start of a line.
-    fn starts_entry(&self, code: usize) -> bool {
+    /// At the top level nothing has a colon, and no rule stands there.
+    fn starts_entry(&self, code: usize, top: bool) -> bool {
         let word = word_at(&self.work, code);
         if word.is_empty() {
             return matches!(self.work.as_bytes().get(code), Some(b'`' | b'"'))
                 && self.line_has_colon(code);
         }
         let after = self.work[code + word.len()..].trim_start_matches([' ', '\t']);
+        if top {
+            let rule = matches!(word, "reject" | "accept" | "expect" | "input");
+            return !rule && !after.starts_with(':') && !is_reserved(word);
+        }
         word == "in" || after.starts_with(':') || !is_reserved(word)
     }
 
@@ -354,7 +411,7 @@ impl<'s, 'c> Recovery<'s, 'c> {
             self.push_broken(range, out);
             return;
         }
-        if range.len() > LARGE_BYTES && self.block(range.clone(), &shape, out) {
+        if range.len() > self.limits.block && self.block(range.clone(), &shape, out) {
             return;
         }
         if shape.problems.is_empty() {
@@ -393,7 +450,10 @@ impl<'s, 'c> Recovery<'s, 'c> {
         shape: &Shape,
         out: &mut Siblings<N>,
     ) -> bool {
-        let Some(open) = self.head_end(range.clone()) else {
+        let Some(open) = self
+            .head_end(range.clone())
+            .filter(|_| !self.is_item::<N>(&range))
+        else {
             return false;
         };
         let Ok(head) = parse::head(self.ctx, &self.work, range.start..open + 1) else {
@@ -423,10 +483,11 @@ impl<'s, 'c> Recovery<'s, 'c> {
             }
             Some(close) => {
                 out.nodes.push(N::block(block));
-                self.after_block(close + 1..range.end, out);
+                let told = self.diagnostics.len() > reported;
+                self.after_block(close + 1..range.end, told, out);
             }
         }
-        if self.diagnostics.len() == reported && range.len() <= LARGE_BYTES {
+        if self.diagnostics.len() == reported && range.len() <= self.limits.block {
             // The parts are healthy but the whole is not: say what the strict parse of the whole says.
             if let Err(stop) = N::parse(self.ctx, &self.work, range.clone()) {
                 let mistake = self.failure(range, stop, N::TOP).explain().mistake;
@@ -436,8 +497,20 @@ impl<'s, 'c> Recovery<'s, 'c> {
         true
     }
 
+    /// Whether a piece starts an item that is no block.
+    fn is_item<N: Sibling<'s>>(&self, range: &Range<usize>) -> bool {
+        let word = word_at(&self.work, skip_blanks(&self.work, range.clone()));
+        N::TOP && matches!(word, "use" | "secret" | "type" | "fn")
+    }
+
     /// What stands behind the `}` of a block in the same piece.
-    fn after_block<N: Sibling<'s>>(&mut self, range: Range<usize>, out: &mut Siblings<N>) {
+    /// If a mistake inside was told, a surplus `}` is most likely its consequence.
+    fn after_block<N: Sibling<'s>>(
+        &mut self,
+        range: Range<usize>,
+        told: bool,
+        out: &mut Siblings<N>,
+    ) {
         let mut start = range.start;
         loop {
             start = skip_blanks(&self.work, start..range.end);
@@ -446,7 +519,10 @@ impl<'s, 'c> Recovery<'s, 'c> {
                 Some(b'}' | b')' | b']') => {
                     let closer = self.work[start..start + 1].to_owned();
                     let at = self.at(start..start + 1);
-                    self.diagnostics.push(mistakes::surplus_closer(at, &closer));
+                    if !told {
+                        let mistake = mistakes::surplus_closer(at, &closer);
+                        self.diagnostics.push(mistake);
+                    }
                     out.broken = true;
                     start += 1;
                 }
@@ -468,7 +544,8 @@ impl<'s, 'c> Recovery<'s, 'c> {
             .problems
             .iter()
             .find(|p| p.kind == ProblemKind::Surplus);
-        let Some(stray) = stray.filter(|p| p.span.of(&self.work) == "}") else {
+        let stray = stray.filter(|p| p.span.of(&self.work) == "}" && !self.is_item::<N>(&range));
+        let Some(stray) = stray else {
             return false;
         };
         let start = skip_blanks(&self.work, range.clone());
@@ -490,7 +567,7 @@ impl<'s, 'c> Recovery<'s, 'c> {
         block.broken = true;
         block.span.end = stray.span.end;
         out.nodes.push(N::block(block));
-        self.after_block(stray_at + 1..range.end, out);
+        self.after_block(stray_at + 1..range.end, false, out);
         true
     }
 
@@ -505,7 +582,16 @@ impl<'s, 'c> Recovery<'s, 'c> {
             .find('#')
             .map_or(line.end, |at| line.start + at);
         let head = &self.work[line.start..comment];
-        match head.find(':') {
+        let mut depth = 0_usize;
+        let colon = head.bytes().position(|byte| {
+            match byte {
+                b'(' | b'[' => depth += 1,
+                b')' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            byte == b':' && depth == 0
+        });
+        match colon {
             Some(colon) => {
                 let before = head[..colon].trim_end();
                 let word = before.rfind([' ', '\t', '{', ',']).map_or(0, |at| at + 1);
@@ -595,9 +681,8 @@ impl<'s, 'c> Recovery<'s, 'c> {
             self.keep_before(range, out);
             return;
         };
-        let mut repaired = self.work.clone();
-        repaired.replace_range(at..at + 1, with);
-        match N::parse(self.ctx, &repaired, range.clone()) {
+        self.work.replace_range(at..at + 1, with);
+        match N::parse(self.ctx, &self.work, range.clone()) {
             Ok(built) => {
                 let mut nodes = self.accept(built);
                 out.nodes.append(&mut nodes);
@@ -648,6 +733,7 @@ impl<'s, 'c> Recovery<'s, 'c> {
 
     fn push_broken<N: Sibling<'s>>(&mut self, range: Range<usize>, out: &mut Siblings<N>) {
         out.broken = true;
+        self.unread.push(range.clone());
         out.nodes.push(N::broken(Broken {
             words: self.words(range.clone()),
             span: Span::new(range.start, range.end),
@@ -687,10 +773,9 @@ impl<'s, 'c> Recovery<'s, 'c> {
 
     /// A problem of the shape in words.
     fn problem(&self, problem: &Problem) -> Diagnostic {
-        let at = Location::new(self.ctx.source, problem.span);
-        let other = problem
-            .other
-            .map(|other| Location::new(self.ctx.source, other));
+        let place = |span: Span| self.at(span.start as usize..span.end as usize);
+        let at = place(problem.span);
+        let other = problem.other.map(place);
         let text = problem.span.of(&self.work);
         match problem.kind {
             ProblemKind::UnclosedString => {
@@ -757,6 +842,12 @@ fn swallowed(shape: &Shape, work: &str) -> bool {
     })
 }
 
+/// Whether a byte lies in one of some ranges, which are in order and apart.
+fn within(ranges: &[Range<usize>], at: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= at);
+    ranges.get(next).is_some_and(|range| range.start <= at)
+}
+
 fn at_line_start(text: &str, at: usize) -> bool {
     at == parse::mark_length(text) || text.as_bytes()[at - 1] == b'\n'
 }
@@ -782,4 +873,62 @@ fn skip_blanks(text: &str, range: Range<usize>) -> usize {
         }
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceId;
+    use std::path::Path;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests read their cases from files"
+    )]
+    fn texts(folder: &Path) -> Vec<String> {
+        let mut texts = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                texts.extend(self::texts(&path));
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "outpost")
+            {
+                texts.push(std::fs::read_to_string(&path).unwrap());
+            }
+        }
+        texts
+    }
+
+    /// Taking healthy files apart down to the last block changes nothing.
+    #[test]
+    fn healthy_files_are_taken_apart_without_harm() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases");
+        let mut healthy = 0;
+        for text in texts(&root) {
+            let parsed = parse::parse(SourceId(0), &text);
+            if !parsed.diagnostics.is_empty() {
+                continue;
+            }
+            healthy += 1;
+            let range = parse::mark_length(&text)..text.len();
+            let shape = shape::shape(&text, range.clone(), Keep::Lines);
+            let ctx = Context {
+                source: SourceId(0),
+                text: &text,
+                comments: &shape.comments,
+            };
+            let mut recovery = Recovery::new(ctx, &shape);
+            recovery.limits = Limits { batch: 0, block: 0 };
+            let items: Siblings<Item<'_>> = recovery.siblings(range);
+            assert!(
+                recovery.diagnostics.is_empty(),
+                "{text}\n{:#?}",
+                recovery.diagnostics
+            );
+            assert!(items.nodes == parsed.document.items, "{text}");
+        }
+        assert!(healthy > 10, "only {healthy} files are healthy");
+    }
 }

@@ -664,7 +664,8 @@ impl Scan<'_> {
     }
 
     fn slash(&mut self) {
-        if self.bytes.get(self.at + 1) != Some(&b'/') {
+        let address = self.at > 0 && self.bytes[self.at - 1] == b':';
+        if self.bytes.get(self.at + 1) != Some(&b'/') || address {
             self.at += 1;
             return;
         }
@@ -763,4 +764,74 @@ const fn classes() -> [Class; 256] {
     table[b'/' as usize] = Class::Slash;
     table[0xe2] = Class::High;
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &str) -> Vec<(ProblemKind, &str)> {
+        let shape = shape(text, 0..text.len(), Keep::Lines);
+        let problems = shape.problems.iter();
+        problems
+            .map(|problem| (problem.kind, problem.span.of(text)))
+            .collect()
+    }
+
+    #[test]
+    fn healthy_texts_have_no_problem() {
+        for text in [
+            "a { b: \"x ${f(\"}\")} y\" }",
+            "a: \"\"\"\n  { ${b\n  } \"\n  \"\"\"",
+            "a: '\"{' # }",
+            "a: '''\n  ${ \"\"\"\n  '''",
+            "`a.b` { c: [1, (2)] }",
+        ] {
+            assert_eq!(problems(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn problems_are_where_they_show() {
+        assert_eq!(
+            problems("a: \"b\nc: 1"),
+            [(ProblemKind::UnclosedString, "\"b")]
+        );
+        assert_eq!(
+            problems("a: \"b ${c\nd: 1"),
+            [(ProblemKind::UnclosedHole, "${")]
+        );
+        assert_eq!(
+            problems("a: \"\"\"\n  b\nc: 1"),
+            [(ProblemKind::UnclosedText, "\"\"\"")]
+        );
+        assert_eq!(problems("a: f(b]"), [(ProblemKind::WrongCloser, "]")]);
+        assert_eq!(problems("a: [f(b]"), [(ProblemKind::Unclosed, "(")]);
+        assert_eq!(problems("a }"), [(ProblemKind::Surplus, "}")]);
+        assert_eq!(problems("a {"), [(ProblemKind::Unclosed, "{")]);
+        assert_eq!(problems(&"[".repeat(201))[0].0, ProblemKind::TooDeep);
+    }
+
+    /// A large workflow is cut between its tasks, and the pieces are the whole text.
+    #[test]
+    fn large_blocks_are_cut_inside() {
+        let tasks: String = (0..2_000)
+            .map(|task| format!("  task t{task} {{\n    value: 1\n  }}\n"))
+            .collect();
+        let text = format!("agent a {{ b: 1 }}\nworkflow w {{\n{tasks}}}\nagent c {{ d: 1 }}\n");
+        let units = shape(&text, 0..text.len(), Keep::Units).units;
+        assert!(units.len() > 6, "{units:?}");
+        let mut end = 0;
+        for unit in &units {
+            let (start, next) = match unit {
+                Unit::Items(range) | Unit::Head(range) | Unit::Entries(range) => {
+                    (range.start, range.end)
+                }
+                Unit::Close(at) => (*at, at + 1),
+            };
+            assert_eq!(start, end);
+            end = next;
+        }
+        assert_eq!(end, text.len());
+    }
 }

@@ -138,7 +138,7 @@ pub struct Block<'s> {
     /// Parameters, where a list of them is written.
     pub params: Option<Vec<Param<'s>>>,
     /// `for x in expression`.
-    pub each: Option<Each<'s>>,
+    pub each: Option<Box<Each<'s>>>,
     /// The entries, in source order.
     pub entries: Vec<Entry<'s>>,
     /// From the keyword to the closing brace.
@@ -155,7 +155,7 @@ pub enum Target<'s> {
     /// `test "says so"`.
     Text(Text<'s>),
     /// `command ["npm", "test"]`, in a test.
-    List(Expr<'s>),
+    List(Box<Expr<'s>>),
 }
 
 /// The `for` of a header.
@@ -258,7 +258,7 @@ pub enum ExprKind<'s> {
     /// `true`, `false`.
     Bool(bool),
     /// A number with or without a unit.
-    Number(Number<'s>),
+    Number(Box<Number<'s>>),
     /// A text without holes: `"…"`, `'…'`, `"""…"""`.
     Text(Cow<'s, str>),
     /// A text with `${…}`.

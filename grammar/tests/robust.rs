@@ -180,12 +180,17 @@ fn broken_nests_are_refused_fast() {
 
 #[test]
 fn deep_nests_and_long_chains_return_in_a_small_stack() {
-    let work = || {
-        for depth in [10_000, 100_000] {
-            for (_, text) in nests(depth) {
-                drop(parse(SourceId(0), &text));
-                drop(parse(SourceId(0), &text[..text.len() / 2]));
-            }
+    let long = ["not", "minus", "sum", "field", "list", "hole"];
+    let work = move || {
+        for (_, text) in nests(10_000) {
+            drop(parse(SourceId(0), &text));
+            drop(parse(SourceId(0), &text[..text.len() / 2]));
+        }
+        for (_, text) in nests(100_000)
+            .iter()
+            .filter(|(name, _)| long.contains(name))
+        {
+            drop(parse(SourceId(0), text));
         }
     };
     let thread = std::thread::Builder::new()
@@ -193,4 +198,15 @@ fn deep_nests_and_long_chains_return_in_a_small_stack() {
         .spawn(work)
         .unwrap();
     thread.join().unwrap();
+}
+
+#[test]
+fn a_source_that_is_too_large_is_refused() {
+    let text = " ".repeat((128 << 20) + 1);
+    let codes: Vec<_> = parse(SourceId(0), &text)
+        .diagnostics
+        .iter()
+        .map(|d| d.code.0)
+        .collect();
+    assert_eq!(codes, ["source-size"]);
 }

@@ -30,6 +30,7 @@ mod handle;
 mod masks;
 mod reaper;
 mod signals;
+mod streams;
 mod supervisor;
 mod sweep;
 mod tree;
@@ -40,12 +41,10 @@ use std::io;
 use std::time::Duration;
 
 pub use capture::{Captured, DISK_LIMIT, Loss, WHOLE_LIMIT};
-pub use command::{
-    Bounds, Command, CommandOutcome, Ended, Flood, KEEP, LINE_LIMIT, Stop, Stream, StreamFiles,
-    run, signal_name,
-};
+pub use command::{Command, CommandOutcome, Ended, KEEP, Stop, StreamFiles, run, signal_name};
 pub use handle::{Process, Spec, Supervisor};
 pub use masks::{MASK, Masks};
+pub use streams::{Bounds, Flood, LINE_LIMIT, Stream};
 pub use supervisor::supervisor_main;
 pub use sweep::{Sweep, sweep};
 pub use wire::{Leader, Report};

@@ -18,7 +18,7 @@ use pest::iterators::{Pair, Pairs};
 use std::borrow::Cow;
 
 /// Expressions nested deeper than this without brackets (`if` in `if`, `list<list<…`) are refused.
-const MAX_EXPR_DEPTH: usize = 256;
+const MAX_EXPR_DEPTH: usize = 512;
 
 /// Builds the nodes of one piece.
 pub(super) struct Builder<'s, 'c> {
@@ -218,7 +218,7 @@ impl<'s, 'c> Builder<'s, 'c> {
     fn target(&mut self, pair: Pair<'_, Rule>) -> Target<'s> {
         match pair.as_rule() {
             Rule::name | Rule::quoted_name => Target::Name(self.name(&pair)),
-            Rule::list => Target::List(self.primary(pair)),
+            Rule::list => Target::List(Box::new(self.primary(pair))),
             _ => Target::Text(self.text(pair)),
         }
     }
@@ -247,8 +247,8 @@ impl<'s, 'c> Builder<'s, 'c> {
     }
 
     pub(super) fn entries(&mut self, pairs: Pairs<'_, Rule>) -> Vec<Entry<'s>> {
-        let mut entries: Vec<_> = pairs.filter_map(|pair| self.entry(pair)).collect();
-        entries.shrink_to_fit();
+        let mut entries = Vec::with_capacity(pairs.len());
+        entries.extend(pairs.filter_map(|pair| self.entry(pair)));
         entries
     }
 
@@ -384,15 +384,15 @@ impl<'s, 'c> Builder<'s, 'c> {
             };
         }
         self.depth += 1;
-        let expr = self.row(pair.into_inner());
+        let expr = self.row(span.start as usize, pair.into_inner());
         self.depth -= 1;
         expr
     }
 
     /// Operands and operators in a row.
-    fn row(&mut self, mut pairs: Pairs<'_, Rule>) -> Expr<'s> {
+    fn row(&mut self, start: usize, mut pairs: Pairs<'_, Rule>) -> Expr<'s> {
         let mut current = pairs.next();
-        let first = self.operand(&mut current, &mut pairs);
+        let first = self.operand(start, &mut current, &mut pairs);
         if current.is_none() {
             return first;
         }
@@ -403,7 +403,7 @@ impl<'s, 'c> Builder<'s, 'c> {
             let operator = operator(self.slice(span));
             self.check_line(operator, end, span);
             current = pairs.next();
-            let operand = self.operand(&mut current, &mut pairs);
+            let operand = self.operand(span.end as usize, &mut current, &mut pairs);
             end = operand.span.end;
             row.push((operator, span, operand));
         }
@@ -486,22 +486,16 @@ impl<'s, 'c> Builder<'s, 'c> {
     }
 
     /// Prefixes, a primary, postfixes; leaves `current` at the pair behind them.
+    /// Nothing before `after` belongs to this operand.
     fn operand<'i>(
         &mut self,
+        after: usize,
         current: &mut Option<Pair<'i, Rule>>,
         pairs: &mut Pairs<'i, Rule>,
     ) -> Expr<'s> {
-        let mut pair = current.take().expect("an operand follows");
-        let mut prefixes = Vec::new();
-        while pair.as_rule() == Rule::prefix {
-            let span = self.span(&pair);
-            let operator = match self.slice(span) {
-                "!" => PrefixOperator::Not,
-                _ => PrefixOperator::Negate,
-            };
-            prefixes.push((operator, span));
-            pair = next(pairs);
-        }
+        let pair = current.take().expect("an operand follows");
+        let start = self.range(&pair).start;
+        let prefixes = self.prefixes(after, start);
         let base = self.primary(pair);
         *current = pairs.next();
         let mut operations = Vec::new();
@@ -510,6 +504,24 @@ impl<'s, 'c> Builder<'s, 'c> {
             *current = pairs.next();
         }
         with_prefixes(prefixes, with_postfixes(base, operations))
+    }
+
+    /// The prefix operators that touch what starts at `start`; those before `after` belong to something else.
+    fn prefixes(&self, after: usize, start: usize) -> Vec<(PrefixOperator, Span)> {
+        let bytes = &self.ctx.text.as_bytes()[after..start];
+        let count = bytes
+            .iter()
+            .rev()
+            .take_while(|b| matches!(b, b'!' | b'-'))
+            .count();
+        let operators = (start - count..start).map(|at| {
+            let operator = match self.ctx.text.as_bytes()[at] {
+                b'!' => PrefixOperator::Not,
+                _ => PrefixOperator::Negate,
+            };
+            (operator, Span::new(at, at + 1))
+        });
+        operators.collect()
     }
 
     fn postfix(&mut self, pair: &Pair<'_, Rule>) -> Option<PostfixOperation<'s>> {
@@ -568,7 +580,7 @@ impl<'s, 'c> Builder<'s, 'c> {
                 _ => ExprKind::Null,
             },
             Rule::number => match numbers::decode(self.slice(span), self.at(span)) {
-                Ok(number) => ExprKind::Number(number),
+                Ok(number) => ExprKind::Number(Box::new(number)),
                 Err(mistake) => {
                     self.diagnostics.push(*mistake);
                     ExprKind::Broken
@@ -606,7 +618,7 @@ impl<'s, 'c> Builder<'s, 'c> {
     }
 
     fn list(&mut self, pairs: Pairs<'_, Rule>) -> ExprKind<'s> {
-        let mut elements = Vec::new();
+        let mut elements = Vec::with_capacity(pairs.len());
         for pair in pairs {
             match pair.as_rule() {
                 Rule::spread => {

@@ -103,7 +103,7 @@ impl Failure<'_> {
     }
 
     fn expects_value(&self) -> bool {
-        self.expects(Rule::reference) || self.expects(Rule::plain)
+        self.expects(Rule::x_value)
     }
 
     /// The token at a byte: a string, a word or number, else one character.
@@ -224,7 +224,7 @@ impl Failure<'_> {
             _ => false,
         };
         let fits = operand && postfix && !self.expects_value() && before <= self.rest.max(before);
-        let touched = self.expects(Rule::o_sum) || self.start() == at;
+        let touched = self.expects(Rule::operator) || self.start() == at;
         (fits && touched).then(|| {
             let token = self.token(at);
             mistakes::detached_postfix(self.at(token.clone()), &self.work[token]).into()
@@ -305,8 +305,7 @@ impl Failure<'_> {
             && self.expects(Rule::x_open)
             && !self.expects(Rule::x_colon)
         {
-            let head = self.work[start..stop].trim_end();
-            return Some(mistakes::yaml_block(self.at(stop..stop + 1), head).into());
+            return Some(self.colon_after_head(start, stop));
         }
         if self.expects(Rule::x_colon) && stop > word.end && !self.at_head(&word, stop) {
             return self.inner_colon(stop);
@@ -331,6 +330,19 @@ impl Failure<'_> {
             );
         }
         Some(self.missing_colon(word))
+    }
+
+    /// `task two:` at the end of a line is a block as YAML has it; in `limits quota: 1` a `{` is missing before `quota`.
+    fn colon_after_head(&self, start: usize, colon: usize) -> Explained {
+        let head = self.work[start..colon].trim_end();
+        let rest = self.work[colon + 1..self.range.end].trim_start_matches([' ', '\t']);
+        if rest.is_empty() || rest.starts_with(['\n', '\r', '#', '{']) {
+            return mistakes::yaml_block(self.at(colon..colon + 1), head).into();
+        }
+        let words = head
+            .rfind([' ', '\t'])
+            .map_or(head, |gap| head[..gap].trim_end());
+        mistakes::missing_brace(self.at(start..start + words.len()), words, None).into()
     }
 
     /// The word or quoted key an entry starts with.
@@ -492,7 +504,8 @@ fn word(rule: Rule) -> Option<&'static str> {
         Rule::x_then => "`then`",
         Rule::x_else => "`else`",
         Rule::k_generic | Rule::generic | Rule::r#type | Rule::type_parens => "a type",
-        Rule::expr
+        Rule::x_value
+        | Rule::expr
         | Rule::constant
         | Rule::reference
         | Rule::parens
@@ -536,14 +549,8 @@ fn word(rule: Rule) -> Option<&'static str> {
         | Rule::rule_word
         | Rule::operand
         | Rule::infix
-        | Rule::o_union
-        | Rule::o_coalesce
-        | Rule::o_or
-        | Rule::o_and
-        | Rule::o_equality
-        | Rule::o_compare
-        | Rule::o_sum
-        | Rule::o_product
+        | Rule::operator
+        | Rule::union
         | Rule::postfix
         | Rule::get
         | Rule::safe_get

@@ -1,8 +1,8 @@
 //! A compact form of the tree: a line for each item and entry, expressions as prefix notation.
 
 use outpost_grammar::tree::{
-    Argument, Block, Document, Element, Entry, Expr, ExprKind, Function, Item, Member, Name,
-    Number, Param, Part, PostfixOperation, PrefixOperator, Rule, Target, UsePath, UseWhat,
+    Argument, Block, Document, Element, Entry, Expr, ExprKind, Function, Item, Member, Name, Param,
+    Part, PostfixOperation, PrefixOperator, Rule, Target, UsePath, UseWhat,
 };
 use std::fmt::Write;
 
@@ -160,7 +160,7 @@ pub fn expr(node: &Expr) -> String {
     match &node.kind {
         ExprKind::Null => "null".to_owned(),
         ExprKind::Bool(value) => value.to_string(),
-        ExprKind::Number(Number { value, .. }) => format!("{value:?}"),
+        ExprKind::Number(number) => format!("{:?}", number.value),
         ExprKind::Text(text) => format!("{text:?}"),
         ExprKind::Template(parts) => {
             let parts = parts.iter().map(|part| match part {

@@ -277,7 +277,6 @@ fn character_end(bytes: &[u8], cut: usize) -> usize {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 mod tests {
     use super::*;
 
@@ -329,7 +328,7 @@ mod tests {
     fn a_file_that_cannot_be_made_is_told() {
         let mut capture = Capture::new(Masks::default(), 10, false, Some(Path::new("/dev/null/x")));
         let shown = capture.take(b"text");
-        let written = capture.lend().unwrap().write(&shown);
+        let written = capture.lend().expect("a file is wanted").write(&shown);
         capture.take_back(written);
         let captured = capture.into_captured();
         assert_eq!(captured.tail, "text");
@@ -354,18 +353,18 @@ mod tests {
 
     #[test]
     fn a_stream_at_the_disk_limit_is_whole_and_one_byte_more_is_told() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         for (text, loss) in [("abcd", None), ("abcde", Some(Loss::Limit { kept: 4 }))] {
             let path = folder.path().join(text);
             let mut capture = Capture::new(Masks::default(), 10, false, Some(&path));
             let shown = capture.take(text.as_bytes());
-            let mut writer = capture.lend().unwrap();
+            let mut writer = capture.lend().expect("a file is wanted");
             writer.limit = 4;
             let written = writer.write(&shown);
             capture.take_back(written);
             let captured = capture.into_captured();
             assert_eq!(captured.loss, loss);
-            assert_eq!(std::fs::read(path).unwrap(), b"abcd");
+            assert_eq!(std::fs::read(path).expect("the file is there"), b"abcd");
         }
     }
 }

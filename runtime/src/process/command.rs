@@ -3,29 +3,23 @@
 use std::ffi::OsString;
 use std::future::pending;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
-use tokio::net::unix::pipe;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use super::capture::{Capture, Captured, Written};
-use super::handle::{Process, Spec, Supervisor, set_nonblocking};
+use super::capture::{Capture, Captured};
+use super::handle::{Process, Spec, Supervisor};
 use super::masks::Masks;
+use super::streams::{Bounds, Feed, Flood, Source, Step, Stream, feed_all, input, output_pipe};
 use super::wire::{self, Leader, Report};
 use super::{Fault, GRACE};
 
-/// What is read from a stream at a time; what a pipe holds.
-const CHUNK: usize = 64 * 1024;
 /// What is still read of a stream whose writer could not be killed.
 const LAST_BYTES: usize = 16 * 1024 * 1024;
-/// The longest line of an agent's output.
-pub const LINE_LIMIT: u64 = 16 * 1024 * 1024;
 /// The default of `keep`.
 pub const KEEP: u64 = 1024 * 1024;
 
@@ -56,15 +50,6 @@ pub struct Command {
     pub masks: Masks,
 }
 
-/// Bounds whose excess ends the action. Output beyond what fits on disk does not: it is only told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bounds {
-    /// The longest line, in bytes.
-    pub line: Option<u64>,
-    /// The most lines of one stream.
-    pub lines: Option<u64>,
-}
-
 /// The files of the whole streams. Their folder is there; a file is made only for a stream that is not empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamFiles {
@@ -72,15 +57,6 @@ pub struct StreamFiles {
     pub stdout: PathBuf,
     /// For standard error.
     pub stderr: PathBuf,
-}
-
-/// One of the two output streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
 }
 
 /// Whether, and how, an action is to stop. It may only grow sterner.
@@ -127,15 +103,6 @@ pub enum Ended {
     Flooded(Flood),
     /// It was stopped, or never started, because the caller wanted it so.
     Stopped,
-}
-
-/// Which bound was exceeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flood {
-    /// A line was longer than this many bytes.
-    Line(u64),
-    /// A stream had more lines than this.
-    Lines(u64),
 }
 
 /// What a command came to. Nothing of it is running any more, but for the survivors.
@@ -401,233 +368,7 @@ async fn until(limit: Option<Instant>) {
     }
 }
 
-/// What waiting for a stream brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// So many bytes are in the buffer.
-    Read(usize),
-    /// A write to disk was finished, or there is nothing to read yet.
-    Nothing,
-    /// The stream is at its end.
-    Closed,
-}
-
-/// One output stream while its action runs.
-struct Source {
-    stream: Stream,
-    /// `None` after the end.
-    reader: Option<pipe::Receiver>,
-    buffer: Vec<u8>,
-    capture: Capture,
-    /// A write on a thread that may wait for the disk. Nothing is read meanwhile, so memory is bounded.
-    writing: Option<JoinHandle<Written>>,
-    lines: Lines,
-}
-
-impl Source {
-    fn new(stream: Stream, reader: pipe::Receiver, capture: Capture) -> Source {
-        let lines = Lines::default();
-        Source {
-            stream,
-            reader: Some(reader),
-            buffer: Vec::new(),
-            capture,
-            writing: None,
-            lines,
-        }
-    }
-
-    /// Tells whether anything can come of a step.
-    fn is_busy(&self) -> bool {
-        self.reader.is_some() || self.writing.is_some()
-    }
-
-    /// Waits for a write to be finished, or else for something to read. Can be cancelled.
-    async fn step(&mut self) -> Step {
-        if self.writing.is_some() {
-            self.settle().await;
-            return Step::Nothing;
-        }
-        let Some(reader) = &self.reader else {
-            return Step::Nothing;
-        };
-        match reader.readable().await {
-            Ok(()) => self.try_read(),
-            Err(_) => Step::Closed,
-        }
-    }
-
-    fn try_read(&mut self) -> Step {
-        let Some(reader) = &self.reader else {
-            return Step::Closed;
-        };
-        // Most commands print nothing or little, so the buffer is made when there is something to read.
-        if self.buffer.is_empty() {
-            self.buffer = vec![0; CHUNK];
-        }
-        match reader.try_read(&mut self.buffer) {
-            Ok(0) => Step::Closed,
-            Ok(count) => Step::Read(count),
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Step::Nothing,
-                _ => Step::Closed,
-            },
-        }
-    }
-
-    /// Waits for the write that is under way.
-    async fn settle(&mut self) {
-        if let Some(writing) = &mut self.writing {
-            match writing.await {
-                Ok(written) => self.capture.take_back(written),
-                Err(error) => self
-                    .capture
-                    .write_failed(format!("{:?}: {error}", self.stream)),
-            }
-            self.writing = None;
-        }
-    }
-
-    /// Begins to write to disk.
-    fn write(&mut self, shown: Vec<u8>) {
-        if let Some(writer) = self.capture.lend() {
-            self.writing = Some(tokio::task::spawn_blocking(move || writer.write(&shown)));
-        }
-    }
-}
-
-/// The lines of a stream, counted.
-#[derive(Debug, Default)]
-struct Lines {
-    count: u64,
-    /// The bytes since the last newline.
-    open: u64,
-}
-
-impl Lines {
-    /// Counts, and says which bound was exceeded first.
-    fn take(&mut self, bytes: &[u8], bounds: Bounds) -> Option<Flood> {
-        let mut flood = None;
-        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
-        while let Some(piece) = pieces.next() {
-            self.open += piece.len() as u64;
-            if let Some(limit) = bounds.line.filter(|limit| self.open > *limit) {
-                flood.get_or_insert(Flood::Line(limit));
-            }
-            if pieces.peek().is_some() {
-                self.open = 0;
-                self.count += 1;
-                if let Some(limit) = bounds.lines.filter(|limit| self.count > *limit) {
-                    flood.get_or_insert(Flood::Lines(limit));
-                }
-            }
-        }
-        flood
-    }
-}
-
-fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
-    let (reader, writer) = io::pipe()?;
-    let reader = OwnedFd::from(reader);
-    set_nonblocking(&reader)?;
-    Ok((
-        pipe::Receiver::from_owned_fd_unchecked(reader)?,
-        writer.into(),
-    ))
-}
-
-/// Text that did not fit into the pipe.
-struct Feed {
-    sender: pipe::Sender,
-    text: String,
-    sent: usize,
-}
-
-/// Makes the end of standard input that the program reads, and what is still to be written into it.
-fn input(text: Option<String>) -> io::Result<(Option<OwnedFd>, Option<Feed>)> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
-        return Ok((None, None));
-    };
-    let (reader, writer) = io::pipe()?;
-    let writer = OwnedFd::from(writer);
-    set_nonblocking(&writer)?;
-    let sender = pipe::Sender::from_owned_fd_unchecked(writer)?;
-    let mut feed = Feed {
-        sender,
-        text,
-        sent: 0,
-    };
-    // Most inputs fit, and the program finds them complete.
-    let feed = if feed.push() { None } else { Some(feed) };
-    Ok((Some(reader.into()), feed))
-}
-
-impl Feed {
-    /// Writes what fits. Returns whether nothing is left to write.
-    fn push(&mut self) -> bool {
-        loop {
-            let rest = &self.text.as_bytes()[self.sent..];
-            if rest.is_empty() {
-                return true;
-            }
-            match nix::unistd::write(&self.sender, rest) {
-                Ok(count) => self.sent += count,
-                Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => return false,
-                // The program has closed its input: it has read what it wanted.
-                Err(_) => return true,
-            }
-        }
-    }
-}
-
-/// Writes the rest of the input as the program reads it, and closes it.
-async fn feed_all(feed: Option<Feed>) {
-    use tokio::io::AsyncWriteExt;
-    if let Some(mut feed) = feed {
-        // A program need not read its input to the end.
-        let _ = feed
-            .sender
-            .write_all(&feed.text.as_bytes()[feed.sent..])
-            .await;
-    }
-}
-
 /// Returns the name of a signal, for messages.
 pub fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |name| name.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_counted_wherever_the_stream_is_cut() {
-        let text = b"one\ntwo\n\nfour";
-        for size in 1..=text.len() {
-            let mut lines = Lines::default();
-            for piece in text.chunks(size) {
-                assert_eq!(lines.take(piece, Bounds::default()), None);
-            }
-            assert_eq!((lines.count, lines.open), (3, 4));
-        }
-    }
-
-    #[test]
-    fn bounds_hold_up_to_their_value() {
-        let bounds = Bounds {
-            line: Some(3),
-            lines: Some(2),
-        };
-        assert_eq!(Lines::default().take(b"abc\nabc\nabc", bounds), None);
-        assert_eq!(
-            Lines::default().take(b"a\nabcd", bounds),
-            Some(Flood::Line(3))
-        );
-        assert_eq!(
-            Lines::default().take(b"a\nb\nc\n", bounds),
-            Some(Flood::Lines(2))
-        );
-    }
 }

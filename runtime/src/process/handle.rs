@@ -128,7 +128,7 @@ impl Supervisor {
 
     /// Lets the reapers and the supervisor go and waits until they have ended.
     ///
-    /// Actions that are still running are stopped as if the runner had died.
+    /// An action that is still running then gets the grace period and is killed.
     pub async fn close(&self) {
         let (link, idle) = {
             let mut state = self.lock();

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::process;
 use std::time::{Duration, Instant};
@@ -16,7 +17,9 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{ForkResult, Pid, close, dup2_stdin, fork, setsid};
 
 use super::signals::{self, Wake};
-use super::{GRACE, reaper, tree, wire};
+#[cfg(target_os = "linux")]
+use super::tree;
+use super::{GRACE, reaper, wire};
 
 /// After the runner's end: the reapers' grace period and a margin for them to report. Then all are killed.
 const KILL_AFTER: Duration = GRACE.saturating_add(Duration::from_millis(400));
@@ -32,7 +35,7 @@ pub fn supervisor_main(socket: RawFd) -> ! {
     match take_over(socket) {
         Ok(socket) => process::exit(Supervisor::new(socket).run()),
         Err(errno) => {
-            eprintln!("this is not a command for people: {errno}");
+            let _ = writeln!(io::stderr(), "this is not a command for people: {errno}");
             process::exit(2)
         }
     }

@@ -168,13 +168,12 @@ pub fn kill_group(group: Pid) {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-#[expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 mod tests {
     use super::*;
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let stat = parse_stat("12 (a) b (c) Z 7 12 9 0 -1").unwrap();
+        let stat = parse_stat("12 (a) b (c) Z 7 12 9 0 -1").expect("a whole line");
         let expected = Stat {
             zombie: true,
             parent: Pid::from_raw(7),
@@ -188,11 +187,11 @@ mod tests {
         let mut child = std::process::Command::new("sleep")
             .arg("100")
             .spawn()
-            .unwrap();
+            .expect("it is there");
         let pid = Pid::from_raw(child.id().cast_signed());
         assert!(children(Pid::this()).contains(&pid));
         assert!(children_by_table(Pid::this()).contains(&pid));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.kill().expect("it runs");
+        child.wait().expect("it has ended");
     }
 }

@@ -278,7 +278,6 @@ pub fn path_entries(path: &OsStr) -> impl Iterator<Item = &Path> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 mod tests {
     use super::*;
 
@@ -294,7 +293,7 @@ mod tests {
             environment: vec![("A".into(), "=b".into()), ("C".into(), "".into())],
         };
         let bytes = encode_start(&start);
-        let (header, body) = bytes.split_first_chunk().unwrap();
+        let (header, body) = bytes.split_first_chunk().expect("a header");
         assert_eq!(decode_header(*header), Some(Header::Start(body.len())));
         assert_eq!(decode_start(body), Some(start));
         assert_eq!(decode_start(&body[1..]), None);

@@ -1,0 +1,251 @@
+//! Agents, fallback lists, harnesses, conversations.
+
+use outpost_grammar::{Code, Diagnostic, Location};
+use outpost_stdlib::Type;
+
+use crate::infer::types::show;
+use crate::rules::options::MISSING_PROPERTY;
+use crate::rules::shown;
+
+/// A fallback list with too few members, itself, or another list in it.
+pub const FALLBACK_MEMBERS: Code = Code("fallback-members");
+/// A fallback list that hands over on nothing.
+pub const FALLBACK_ON: Code = Code("fallback-on");
+/// A property that a fallback list does not have, or that needs one.
+pub const FALLBACK_OPTION: Code = Code("fallback-option");
+/// An `auth` that is none.
+pub const BAD_AUTH: Code = Code("bad-auth");
+/// A pattern that is no regular expression.
+pub const BAD_PATTERN: Code = Code("bad-pattern");
+/// An agent that may do everything unasked.
+pub const BYPASS: Code = Code("bypass-permissions");
+/// Something that the agent's CLI cannot do.
+pub const UNSUPPORTED: Code = Code("unsupported");
+/// A conversation that goes on with another agent, or with none.
+pub const CONTINUE_AGENT: Code = Code("continue-agent");
+/// A value that holds no conversation.
+pub const NO_CONVERSATION: Code = Code("no-conversation");
+/// A harness with the name of a built-in one.
+pub const BUILT_IN_HARNESS: Code = Code("built-in-harness");
+/// `repairs` without a type to repair to.
+pub const REPAIRS_ALONE: Code = Code("repairs-alone");
+
+pub(crate) const CODES: &[Code] = &[
+    FALLBACK_MEMBERS,
+    FALLBACK_ON,
+    FALLBACK_OPTION,
+    BAD_AUTH,
+    BAD_PATTERN,
+    BYPASS,
+    UNSUPPORTED,
+    CONTINUE_AGENT,
+    NO_CONVERSATION,
+    BUILT_IN_HARNESS,
+    REPAIRS_ALONE,
+];
+
+pub(crate) fn too_few_members(at: Location, count: usize, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        FALLBACK_MEMBERS,
+        at,
+        format!("the `fallback` of `{name}` lists {count}, and at least two agents are wanted"),
+    )
+    .help("add the agent that takes over")
+}
+
+pub(crate) fn nested_fallback(at: Location, name: &str, declared: Location) -> Diagnostic {
+    Diagnostic::error(
+        FALLBACK_MEMBERS,
+        at,
+        format!("`{name}` is itself a fallback list, and lists do not nest"),
+    )
+    .also(declared, "this list")
+    .help("write its members instead")
+}
+
+pub(crate) fn fallback_of_itself(at: Location, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        FALLBACK_MEMBERS,
+        at,
+        format!("`{name}` cannot fall back to itself"),
+    )
+}
+
+pub(crate) fn on_missing(at: Location, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        MISSING_PROPERTY,
+        at,
+        format!("the fallback list `{name}` has no `on`"),
+    )
+    .help("write `on: [quota, unavailable]`, or one of them")
+}
+
+pub(crate) fn on_empty(at: Location, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        FALLBACK_ON,
+        at,
+        format!("`on` is empty, so `{name}` would never hand over"),
+    )
+    .help("write `on: [quota, unavailable]`, or one of them")
+}
+
+pub(crate) fn on_without_fallback(at: Location) -> Diagnostic {
+    Diagnostic::error(
+        FALLBACK_OPTION,
+        at,
+        "`on` has a meaning beside `fallback` alone",
+    )
+    .help("remove it")
+}
+
+pub(crate) fn option_beside_fallback(at: Location, option: &str, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        FALLBACK_OPTION,
+        at,
+        format!("`{name}` is a fallback list, which has no `{option}`"),
+    )
+    .help("write it in the agents of the list")
+}
+
+pub(crate) fn bad_auth(at: Location, text: &str) -> Diagnostic {
+    Diagnostic::error(
+        BAD_AUTH,
+        at,
+        format!("`{}` says nothing about who pays", shown(text)),
+    )
+    .help("write `account`, `usage`, `account(…)` or `usage(secret.NAME)`")
+}
+
+pub(crate) fn bad_pattern(at: Location, property: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error(
+        BAD_PATTERN,
+        at,
+        format!("`{property}` is no regular expression: {reason}"),
+    )
+}
+
+pub(crate) fn bypass(at: Location, name: &str) -> Diagnostic {
+    Diagnostic::warning(
+        BYPASS,
+        at,
+        format!("`{name}` may do everything that you may, without asking"),
+    )
+    .note("in an isolating sandbox this is the default and need not be written")
+}
+
+pub(crate) fn unsupported(
+    at: Location,
+    property: &str,
+    agent: &str,
+    harness: &str,
+    agent_at: Location,
+) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED,
+        at,
+        format!("`{property}` is nothing that `{agent}` can do: its harness is `{harness}`"),
+    )
+    .also(agent_at, "this agent lacks it")
+    .help("choose another agent, or remove the property")
+}
+
+pub(crate) fn unsupported_option(
+    at: Location,
+    option: &str,
+    harness: &str,
+    agent: &str,
+) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED,
+        at,
+        format!("the harness `{harness}` of `{agent}` has no `{option}`"),
+    )
+    .help("remove it")
+}
+
+pub(crate) fn turns_without_script(at: Location, harness: &str) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED,
+        at,
+        format!("`turns` belongs to `scripted` agents, and this one's harness is `{harness}`"),
+    )
+    .help("write `harness: scripted`, or remove the turns")
+}
+
+pub(crate) fn continue_with_fallback(
+    at: Location,
+    property: &str,
+    agent: &str,
+    agent_at: Location,
+) -> Diagnostic {
+    Diagnostic::error(
+        CONTINUE_AGENT,
+        at,
+        format!(
+            "`{property}` goes on with the agent that answered, and `{}` is a fallback list",
+            shown(agent)
+        ),
+    )
+    .also(agent_at, "the list")
+    .help("remove `agent:`, or start a new conversation")
+}
+
+pub(crate) fn agent_beside_continue(
+    at: Location,
+    property: &str,
+    agent: &str,
+    agent_at: Location,
+) -> Diagnostic {
+    Diagnostic::error(
+        CONTINUE_AGENT,
+        at,
+        format!("`{property}` goes on with the agent that answered, so `agent: {}` has no meaning beside it", shown(agent)),
+    )
+    .also(agent_at, "the agent is written here")
+    .help("remove `agent:`")
+}
+
+pub(crate) fn agent_wanted(at: Location, property: &str, text: &str) -> Diagnostic {
+    Diagnostic::error(
+        CONTINUE_AGENT,
+        at,
+        format!(
+            "`{}` may be null, and then nobody is there to start what `{property}` goes on with",
+            shown(text)
+        ),
+    )
+    .help("add `agent: …`, which starts the conversation")
+}
+
+pub(crate) fn no_conversation(at: Location, property: &str, text: &str, kind: &Type) -> Diagnostic {
+    Diagnostic::error(
+        NO_CONVERSATION,
+        at,
+        format!(
+            "`{property}` takes an agent's whole result, and `{}` is {}",
+            shown(text),
+            show(kind)
+        ),
+    )
+    .help("read a task or a step whose action is `agent:` and that has no `output:`")
+}
+
+pub(crate) fn built_in_harness(at: Location, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        BUILT_IN_HARNESS,
+        at,
+        format!("`{name}` is a built-in harness"),
+    )
+    .help(format!(
+        "choose another name, or add failure texts to it: `extend {name} {{ limits {{ … }} }}`"
+    ))
+}
+
+pub(crate) fn repairs_without_response(at: Location) -> Diagnostic {
+    Diagnostic::error(
+        REPAIRS_ALONE,
+        at,
+        "`repairs` mends answers of the wrong type, and there is no `response`",
+    )
+    .help("add `response: …`, or remove it")
+}

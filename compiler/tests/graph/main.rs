@@ -1,0 +1,7 @@
+//! Pictures and bounds of workflows.
+
+mod bounds;
+mod compiled;
+mod layout;
+mod pictures;
+mod programs;

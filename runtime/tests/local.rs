@@ -1,0 +1,26 @@
+//! Runs with real commands: what reaches them, what comes back, and that they end with the run.
+//!
+//! The harness has its own `main`, because the supervisor is this very program started again.
+
+#![cfg_attr(
+    target_os = "linux",
+    expect(
+        clippy::unwrap_used,
+        clippy::panic,
+        reason = "a test may fail where it stands"
+    )
+)]
+
+#[cfg(target_os = "linux")]
+#[path = "local/linux.rs"]
+mod linux;
+
+#[cfg(target_os = "linux")]
+fn main() {
+    outpost_runtime::process::supervise_if_asked();
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, linux::trials()).exit();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}

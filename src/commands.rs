@@ -1,0 +1,13 @@
+//! The commands, a file each. They read arguments, call the layers below and show what came of it.
+
+pub mod check;
+pub mod run;
+
+pub mod resume;
+
+pub mod events;
+pub mod logs;
+pub mod runs;
+pub mod status;
+
+pub mod explain;

@@ -1,0 +1,230 @@
+//! `outpostc check`: everything that can be known before a run.
+
+use crate::args::{CheckArguments, Deny, ReportFormat};
+use crate::exit::{Exit, Failure, read_or_not};
+use crate::files::{Project, unreadable};
+use crate::report::machine::{self, Place};
+use crate::report::{self, Count, Findings, counted};
+use crate::terminal::{Streams, Style};
+use outpost_compiler::{Compiled, compile};
+use serde_json::json;
+use std::collections::HashSet;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Checks files and shows what was found.
+pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure> {
+    let start = Instant::now();
+    let files = files(&arguments.paths)?;
+    let mut checked = Vec::with_capacity(files.len());
+    let nothing = files.is_empty();
+    for (project, file) in files {
+        checked.push(check(project, &file)?);
+    }
+    forget_repetitions(&mut checked);
+
+    let findings: Vec<Findings<'_>> = checked
+        .iter()
+        .map(|one| Findings {
+            sources: &one.compiled.program.sources,
+            diagnostics: &one.compiled.diagnostics,
+        })
+        .collect();
+    let count = Count::of(findings.iter().flat_map(|one| one.diagnostics));
+    let stats = arguments
+        .stats
+        .then(|| Stats::of(&checked, start.elapsed()));
+    let shown = match arguments.format {
+        ReportFormat::Human => {
+            show(&findings, count, nothing, streams).and_then(|()| match &stats {
+                Some(stats) => writeln!(io::stdout().lock(), "{}", stats.words()),
+                None => Ok(()),
+            })
+        }
+        ReportFormat::Json => {
+            let mut object = machine::json(&findings);
+            if let Some(stats) = &stats {
+                object["stats"] = stats.json();
+            }
+            writeln!(io::stdout().lock(), "{object}")
+        }
+        ReportFormat::Sarif => writeln!(io::stdout().lock(), "{}", machine::sarif(&findings)),
+        ReportFormat::Github => io::stdout()
+            .lock()
+            .write_all(machine::github(&findings).as_bytes()),
+    };
+    read_or_not(shown)?;
+    let denied = match arguments.deny {
+        Some(Deny::Warnings) => count.errors + count.warnings,
+        None => count.errors,
+    };
+    Ok(match denied {
+        0 => Exit::Done,
+        _ => Exit::Failed,
+    })
+}
+
+/// A file that was checked.
+struct Checked {
+    project: Project,
+    compiled: Compiled,
+}
+
+/// The files that were asked for, or all of the project; every path that is not there is told at once.
+fn files(paths: &[PathBuf]) -> Result<Vec<(Project, PathBuf)>, Failure> {
+    if paths.is_empty() {
+        let project = Project::current()?;
+        let files = project
+            .workflow_files(&project.root)
+            .map_err(|error| unreadable(&project.root, &error))?;
+        return Ok(files
+            .into_iter()
+            .map(|file| (project.clone(), file))
+            .collect());
+    }
+    let mut files = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths {
+        let found = match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => Project::of_folder(path).and_then(|project| {
+                let files = project.workflow_files(path)?;
+                Ok(files
+                    .into_iter()
+                    .map(|file| (project.clone(), file))
+                    .collect())
+            }),
+            Ok(_) => Project::of_file(path).map(|project| vec![(project, path.clone())]),
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => files.extend(found),
+            Err(error) => problems.push(unreadable(path, &error)),
+        }
+    }
+    match &problems[..] {
+        [] => Ok(files),
+        [_] => Err(problems.remove(0)),
+        several => {
+            let lines = several.iter().map(|one| format!("\n  - {}", one.message));
+            let count = several.len();
+            Err(Failure::usage(format!(
+                "{count} paths cannot be read{}",
+                lines.collect::<String>()
+            )))
+        }
+    }
+}
+
+fn check(project: Project, file: &Path) -> Result<Checked, Failure> {
+    let name = project.name_of(file);
+    let name =
+        name.ok_or_else(|| Failure::usage(format!("the path `{}` is not UTF-8", file.display())))?;
+    let compiled = compile(&project, &name);
+    Ok(Checked { project, compiled })
+}
+
+/// A file that several others import is compiled with each of them; what is wrong with it is said once.
+fn forget_repetitions(checked: &mut [Checked]) {
+    let mut seen = HashSet::new();
+    for one in checked {
+        let sources = &one.compiled.program.sources;
+        let root = &one.project.root;
+        one.compiled.diagnostics.retain(|diagnostic| {
+            let at = Place::of(sources, diagnostic.at());
+            let place = (root.join(at.file), at.line, at.column);
+            seen.insert((place, diagnostic.code, diagnostic.message.clone()))
+        });
+    }
+}
+
+fn show(
+    findings: &[Findings<'_>],
+    count: Count,
+    nothing: bool,
+    streams: Streams,
+) -> io::Result<()> {
+    let mut err = BufWriter::new(io::stderr().lock());
+    if nothing {
+        writeln!(err, "nothing to check: there is no .outpost file")?;
+    }
+    for one in findings {
+        report::write(&mut err, one, &streams.err)?;
+    }
+    if let Some(words) = count.words() {
+        let first = findings.iter().flat_map(|one| one.diagnostics).next();
+        let code = first.map_or("CODE", |diagnostic| diagnostic.code.0);
+        let style = match count.errors {
+            0 => Style::Warn,
+            _ => Style::Bad,
+        };
+        let words = streams.err.paint(style, &words);
+        writeln!(err, "{words}; read more with `outpostc explain {code}`")?;
+    }
+    err.flush()
+}
+
+/// How much was checked.
+struct Stats {
+    files: usize,
+    lines: usize,
+    bytes: usize,
+    workflows: usize,
+    tasks: usize,
+    took: Duration,
+}
+
+impl Stats {
+    /// Counts each file once, whoever imports it; the library is not counted.
+    fn of(checked: &[Checked], took: Duration) -> Stats {
+        let mut stats = Stats {
+            files: 0,
+            lines: 0,
+            bytes: 0,
+            workflows: 0,
+            tasks: 0,
+            took,
+        };
+        let mut seen = HashSet::new();
+        for one in checked {
+            let program = &one.compiled.program;
+            for (_, source) in program.sources.iter() {
+                let is_file = !source.name.starts_with("std.");
+                if is_file && seen.insert(one.project.root.join(&source.name)) {
+                    stats.files += 1;
+                    stats.lines += source.text.lines().count();
+                    stats.bytes += source.text.len();
+                }
+            }
+            let own = &program.workflows[..program.own_workflows];
+            stats.workflows += own.len();
+            stats.tasks += own
+                .iter()
+                .map(|workflow| workflow.tasks.len())
+                .sum::<usize>();
+        }
+        stats
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "checked {}, {}, {}, {} in {:.1} ms",
+            counted(self.files, "file"),
+            counted(self.lines, "line"),
+            counted(self.workflows, "workflow"),
+            counted(self.tasks, "task"),
+            self.took.as_secs_f64() * 1000.0,
+        )
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "files": self.files,
+            "lines": self.lines,
+            "bytes": self.bytes,
+            "workflows": self.workflows,
+            "tasks": self.tasks,
+            "milliseconds": self.took.as_secs_f64() * 1000.0,
+        })
+    }
+}
