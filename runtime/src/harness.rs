@@ -38,9 +38,7 @@ pub mod aider;
 
 pub use conversation::{Conversation, ForkFault, InvalidConversation};
 pub use decoder::{Baseline, Channel, Decoder, Exit, TurnResult, TurnState};
-pub use event::{
-    AgentEvent, Failure, Limit, ResetHint, Retry, ToolCall, ToolOutput, Usage, UsageScope,
-};
+pub use event::{AgentEvent, Failure, Limit, ResetHint, Retry, ToolCall, ToolOutput, UsageScope};
 pub use invocation::{BriefFile, Invocation, Unfit, invocation};
 pub use record::Record;
 pub use turn::{Authentication, Permissions, Reasoning, Settings, Start, Turn};

@@ -10,12 +10,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use outpost_runtime::classify::{self, Limits, Recording, Reference};
+use outpost_runtime::event::Usage;
 use outpost_runtime::harness::declared::{
     Declaration, Declared, Delivery, EventKind, EventRule, Supports, When,
 };
 use outpost_runtime::harness::{
     self, AgentEvent, Authentication, Baseline, Conversation, Decoder, Exit, ForkFault, Harness,
-    Invocation, Permissions, Reasoning, Settings, Start, Turn, TurnResult, TurnState, Unfit, Usage,
+    Invocation, Permissions, Reasoning, Settings, Start, Turn, TurnResult, TurnState, Unfit,
     invocation,
 };
 

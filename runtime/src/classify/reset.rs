@@ -198,7 +198,7 @@ fn clock(text: &str, reference: &Reference) -> Option<Timestamp> {
 fn resolve(civil: DateTime, zone: &Zone, reference: &Reference) -> Option<Timestamp> {
     let zone = time_zone(zone, reference)?;
     let ambiguous = zone.to_ambiguous_timestamp(civil);
-    let earlier = ambiguous.clone().compatible().ok()?;
+    let earlier = ambiguous.compatible().ok()?;
     let is_past = earlier + SHOWN <= reference.now;
     let moment = match ambiguous.offset() {
         jiff::tz::AmbiguousOffset::Fold { .. } if is_past => ambiguous.later().ok()?,

@@ -118,7 +118,7 @@ pub(super) fn system(record: &Record) -> Vec<AgentEvent> {
 
 /// A message of the agent, or the answers of its tools.
 pub(super) fn message(record: &Record) -> Vec<AgentEvent> {
-    if record.is_true("is_api_error_message") || record.has("error") {
+    if record.is_true("is_api_error_message") || record.text("error").is_some() {
         return api_error(record);
     }
     let mut events = Vec::new();

@@ -1,11 +1,12 @@
 //! GitHub Copilot CLI: `copilot --output-format json`, a JSON record a line.
 
-use super::event::{AgentEvent, Failure, Limit, Retry, ToolOutput, Usage, UsageScope};
+use super::event::{AgentEvent, Failure, Limit, Retry, ToolOutput, UsageScope};
 use super::invocation::Invocation;
 use super::record::{Record, UsageNames, flat};
 use super::turn::{Permissions, Turn};
 use super::{Capabilities, Finish, Fork, Harness, Modes, shipped};
 use crate::classify::Table;
+use crate::event::Usage;
 
 const USAGE: UsageNames = UsageNames {
     input: "inputTokens",

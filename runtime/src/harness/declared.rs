@@ -3,12 +3,13 @@
 use regex::{Captures, Regex};
 use serde_json::Value as Json;
 
-use super::event::{AgentEvent, Failure, Retry, ToolCall, Usage, UsageScope};
+use super::event::{AgentEvent, Failure, Retry, ToolCall, UsageScope};
 use super::invocation::{BriefFile, Invocation};
 use super::record::{Record, flat};
 use super::turn::{Permissions, Start, Turn};
 use super::{Capabilities, Finish, Fork, Harness, Modes};
 use crate::classify::{Limits, Table, TableFault};
+use crate::event::Usage;
 
 /// `harness name { … }`.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::mem;
 
 use super::conversation::Conversation;
-use super::event::{AgentEvent, Failure, Limit, Usage, UsageScope};
+use super::event::{AgentEvent, Failure, Limit, UsageScope};
 use super::record::Record;
 use super::{Finish, Harness};
 use crate::classify::Table;
+use crate::event::Usage;
 use crate::process::{Ended, Flood, LINE_LIMIT, signal_name};
 
 /// How much of the raw output is kept, for answers of CLIs that print nothing else.
@@ -60,7 +61,7 @@ impl Exit {
 }
 
 /// What was used in a conversation before this turn, where a CLI reports nothing but totals.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Baseline {
     /// The conversation is new.
     Nothing,
@@ -219,7 +220,10 @@ impl<'h> Decoder<'h> {
         self.heed_notices_of(stderr);
         let (turn, failure, channel) = self.conclude(&exit);
         let is_done = turn == TurnState::Done;
-        let (usage, total) = mem::take(&mut self.tokens).conclude(&self.baseline, is_done);
+        let (mut usage, total) = mem::take(&mut self.tokens).conclude(&self.baseline, is_done);
+        if let Some(usage) = &mut usage {
+            usage.model = self.model.clone();
+        }
         let text = self.take_text();
         let mut result = TurnResult {
             turn,
@@ -491,14 +495,14 @@ impl Tokens {
         if let Some(total) = &self.total {
             let usage = match baseline {
                 Baseline::Nothing => total.clone(),
-                Baseline::Total(earlier) => total.since(earlier),
+                Baseline::Total(earlier) => since(total, earlier),
                 Baseline::Unknown => lower_bound(self.settled),
             };
             return (Some(usage), self.total);
         }
         let usage = match self.turn {
             // A turn that was broken off may be counted in its messages alone.
-            Some(turn) if turn.is_nothing() && !self.settled.is_nothing() => {
+            Some(turn) if is_nothing(&turn) && !is_nothing(&self.settled) => {
                 lower_bound(self.settled)
             }
             Some(turn) => turn,
@@ -514,4 +518,61 @@ fn too_long(limit: u64) -> Failure {
     Failure::text(format!(
         "the agent printed a line of more than {limit} bytes"
     ))
+}
+
+/// Whether no token was counted.
+fn is_nothing(usage: &Usage) -> bool {
+    let counts = [
+        Some(usage.input),
+        Some(usage.output),
+        usage.cached,
+        usage.cache_created,
+    ];
+    counts.into_iter().all(|count| count.unwrap_or(0) == 0)
+}
+
+/// What was used since an earlier total. Where a counter has gone back, the earlier total was another's.
+fn since(total: &Usage, earlier: &Usage) -> Usage {
+    let part =
+        |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
+    let has_gone_back = total.input < earlier.input
+        || total.output < earlier.output
+        || total.cached.unwrap_or(0) < earlier.cached.unwrap_or(0);
+    Usage {
+        input: total.input.saturating_sub(earlier.input),
+        output: total.output.saturating_sub(earlier.output),
+        cached: part(total.cached, earlier.cached),
+        cache_created: part(total.cache_created, earlier.cache_created),
+        complete: if has_gone_back {
+            Some(false)
+        } else {
+            total.complete
+        },
+        model: total.model.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input: u64, cached: u64, output: u64) -> Usage {
+        Usage {
+            input,
+            output,
+            cached: Some(cached),
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn totals_are_differenced_and_a_counter_that_goes_back_is_told() {
+        let earlier = usage(1200, 300, 25);
+        assert_eq!(since(&usage(2400, 600, 50), &earlier), usage(1200, 300, 25));
+        let back = since(&usage(100, 0, 50), &earlier);
+        assert_eq!(
+            (back.input, back.output, back.complete),
+            (0, 25, Some(false))
+        );
+    }
 }

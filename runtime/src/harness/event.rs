@@ -1,7 +1,10 @@
 //! What agent CLIs say, in one form for all of them.
 
-use serde_json::Value as Json;
 use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::event::Usage;
 
 /// Something that a CLI said on its standard output.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,66 +65,6 @@ pub struct ToolOutput {
     pub text: String,
     /// Whether it failed.
     pub failed: bool,
-}
-
-/// Tokens.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Usage {
-    /// Input tokens.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Tokens read from a cache.
-    pub cached: Option<u64>,
-    /// Tokens written to a cache.
-    pub cache_created: Option<u64>,
-    /// `Some(false)`: there was more than this.
-    pub complete: Option<bool>,
-}
-
-impl Usage {
-    /// Whether no token was counted.
-    pub fn is_nothing(&self) -> bool {
-        self.input == 0
-            && self.output == 0
-            && self.cached.unwrap_or(0) == 0
-            && self.cache_created.unwrap_or(0) == 0
-    }
-
-    /// Adds another report.
-    pub fn add(&mut self, other: &Usage) {
-        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-        };
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cached = sum(self.cached, other.cached);
-        self.cache_created = sum(self.cache_created, other.cache_created);
-        if other.complete == Some(false) {
-            self.complete = Some(false);
-        }
-    }
-
-    /// What was used since an earlier total. Where a counter has gone back, the earlier total was another's.
-    pub fn since(&self, earlier: &Usage) -> Usage {
-        let part = |now: Option<u64>, then: Option<u64>| {
-            now.map(|now| now.saturating_sub(then.unwrap_or(0)))
-        };
-        let went_back = self.input < earlier.input
-            || self.output < earlier.output
-            || self.cached.unwrap_or(0) < earlier.cached.unwrap_or(0);
-        Usage {
-            input: self.input.saturating_sub(earlier.input),
-            output: self.output.saturating_sub(earlier.output),
-            cached: part(self.cached, earlier.cached),
-            cache_created: part(self.cache_created, earlier.cache_created),
-            complete: match went_back {
-                true => Some(false),
-                false => self.complete,
-            },
-        }
-    }
 }
 
 /// What a report of tokens is of.
@@ -195,40 +138,4 @@ pub enum ResetHint {
     At(i64),
     /// After this time.
     In(Duration),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn usage(input: u64, cached: u64, output: u64) -> Usage {
-        Usage {
-            input,
-            output,
-            cached: Some(cached),
-            ..Usage::default()
-        }
-    }
-
-    #[test]
-    fn totals_are_differenced_and_a_counter_that_goes_back_is_told() {
-        assert_eq!(
-            usage(2400, 600, 50).since(&usage(1200, 300, 25)),
-            usage(1200, 300, 25)
-        );
-        let back = usage(100, 0, 50).since(&usage(1200, 300, 25));
-        assert_eq!(
-            (back.input, back.output, back.complete),
-            (0, 25, Some(false))
-        );
-    }
-
-    #[test]
-    fn what_is_not_reported_stays_unknown_in_a_sum() {
-        let mut sum = Usage::default();
-        sum.add(&usage(1, 2, 3));
-        sum.add(&usage(1, 2, 3));
-        assert_eq!(sum, usage(2, 4, 6));
-        assert_eq!(sum.cache_created, None);
-    }
 }

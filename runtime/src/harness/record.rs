@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::event::{ToolCall, Usage};
+use super::event::ToolCall;
+use crate::event::Usage;
 
 /// A JSON object.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +95,7 @@ impl Record {
             output: sum(names.output),
             cached: count(names.cached),
             cache_created: names.cache_created.and_then(count),
-            complete: None,
+            ..Usage::default()
         }
     }
 }
