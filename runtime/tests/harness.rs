@@ -260,8 +260,8 @@ fn the_other_built_in_ones_are_started_as_described() {
         permission(Permissions::Bypass),
         r#"OPENCODE_PERMISSION={"*":"allow"}"#
     );
-    assert!(permission(Permissions::Edits).contains(r#""edit":"allow","bash":"ask""#));
-    assert!(permission(Permissions::Ask).contains(r#""edit":"ask""#));
+    assert!(permission(Permissions::Edits).contains(r#""edit":"allow","bash":"deny""#));
+    assert!(permission(Permissions::Ask).contains(r#""edit":"deny""#));
 }
 
 #[test]

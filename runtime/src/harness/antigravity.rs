@@ -14,7 +14,7 @@ use crate::classify::Table;
 const USAGE: UsageNames = UsageNames {
     input: "input_tokens",
     cached: "cache_read_tokens",
-    cache_created: None,
+    cache_created: &[],
     output: &["output_tokens", "thinking_tokens"],
 };
 

@@ -18,7 +18,7 @@ const RETRIES: u32 = 2;
 pub(super) const USAGE: UsageNames = UsageNames {
     input: "input_tokens",
     cached: "cache_read_input_tokens",
-    cache_created: Some("cache_creation_input_tokens"),
+    cache_created: &["cache_creation_input_tokens"],
     output: &["output_tokens"],
 };
 

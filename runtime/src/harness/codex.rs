@@ -12,7 +12,7 @@ use crate::classify::Table;
 const USAGE: UsageNames = UsageNames {
     input: "input_tokens",
     cached: "cached_input_tokens",
-    cache_created: Some("cache_creation_input_tokens"),
+    cache_created: &["cache_creation_input_tokens", "cache_write_input_tokens"],
     output: &["output_tokens"],
 };
 

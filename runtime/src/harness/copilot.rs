@@ -11,7 +11,7 @@ use crate::event::Usage;
 const USAGE: UsageNames = UsageNames {
     input: "inputTokens",
     cached: "cacheReadTokens",
-    cache_created: Some("cacheWriteTokens"),
+    cache_created: &["cacheWriteTokens"],
     output: &["outputTokens"],
 };
 

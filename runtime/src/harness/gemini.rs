@@ -10,7 +10,7 @@ use crate::classify::Table;
 const USAGE: UsageNames = UsageNames {
     input: "input_tokens",
     cached: "cached",
-    cache_created: None,
+    cache_created: &[],
     output: &["output_tokens"],
 };
 

@@ -12,7 +12,7 @@ use crate::classify::Table;
 const USAGE: UsageNames = UsageNames {
     input: "input",
     cached: "cache.read",
-    cache_created: Some("cache.write"),
+    cache_created: &["cache.write"],
     output: &["output", "reasoning"],
 };
 
@@ -49,15 +49,15 @@ impl Harness for Opencode {
         command.extra(turn);
         command.stdin = Some(turn.brief.to_owned());
         command.variable("OPENCODE_DISABLE_AUTOUPDATE", 1);
-        // What has to be asked for is refused where nobody can answer.
+        // What is asked for ends the turn where nobody can answer; what is denied the agent does without.
         command.variable(
             "OPENCODE_PERMISSION",
             match settings.permissions {
                 Permissions::Ask => {
-                    r#"{"edit":"ask","bash":"ask","webfetch":"ask","external_directory":"ask"}"#
+                    r#"{"edit":"deny","bash":"deny","webfetch":"deny","external_directory":"deny"}"#
                 }
                 Permissions::Edits => {
-                    r#"{"edit":"allow","bash":"ask","webfetch":"ask","external_directory":"ask"}"#
+                    r#"{"edit":"allow","bash":"deny","webfetch":"deny","external_directory":"deny"}"#
                 }
                 Permissions::Bypass => r#"{"*":"allow"}"#,
             },

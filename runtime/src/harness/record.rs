@@ -94,7 +94,7 @@ impl Record {
             input: sum(&[names.input]),
             output: sum(names.output),
             cached: count(names.cached),
-            cache_created: names.cache_created.and_then(count),
+            cache_created: names.cache_created.iter().find_map(|path| count(path)),
             ..Usage::default()
         }
     }
@@ -104,7 +104,8 @@ impl Record {
 pub(super) struct UsageNames {
     pub(super) input: &'static str,
     pub(super) cached: &'static str,
-    pub(super) cache_created: Option<&'static str>,
+    /// What different versions call it.
+    pub(super) cache_created: &'static [&'static str],
     /// Added up.
     pub(super) output: &'static [&'static str],
 }

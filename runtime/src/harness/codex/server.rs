@@ -6,7 +6,7 @@ use super::super::record::{Record, UsageNames, flat};
 const USAGE: UsageNames = UsageNames {
     input: "inputTokens",
     cached: "cachedInputTokens",
-    cache_created: None,
+    cache_created: &[],
     output: &["outputTokens"],
 };
 
