@@ -23,6 +23,9 @@ pub mod driver;
 pub mod executor;
 pub mod process;
 
+pub mod classify;
+pub mod harness;
+
 pub mod public;
 pub mod record;
 

@@ -12,6 +12,8 @@ pub mod functions;
 
 pub mod library;
 
+pub mod limits;
+
 pub use functions::Lookup;
 pub use types::Type;
 pub use value::{Object, Value};
