@@ -1,6 +1,12 @@
 //! The commands, a file each. They read arguments, call the layers below and show what came of it.
 
 pub mod check;
+pub mod fmt;
+
+pub mod diff;
+pub mod graph;
+pub mod plan;
+
 pub mod run;
 
 pub mod resume;
@@ -11,3 +17,4 @@ pub mod runs;
 pub mod status;
 
 pub mod explain;
+pub mod std;
