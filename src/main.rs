@@ -29,6 +29,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use terminal::{Streams, Style, visible};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // A supervisor is this program once more; it must be one before there is any other thread.
     outpost_runtime::process::supervise_if_asked();

@@ -6,11 +6,14 @@ use crate::files::{self, Project};
 use crate::report::machine::{self, Place};
 use crate::report::{self, Count, Findings, counted};
 use crate::terminal::{Streams, Style};
-use outpost_compiler::{Compiled, compile};
+use outpost_compiler::program::{Program, WorkflowId};
+use outpost_compiler::{compile, plan};
+use outpost_grammar::Diagnostic;
 use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Checks files and shows what was found.
@@ -27,8 +30,8 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
     let findings: Vec<Findings<'_>> = checked
         .iter()
         .map(|one| Findings {
-            sources: &one.compiled.program.sources,
-            diagnostics: &one.compiled.diagnostics,
+            sources: &one.program.sources,
+            diagnostics: &one.diagnostics,
         })
         .collect();
     let count = Count::of(findings.iter().flat_map(|one| one.diagnostics));
@@ -59,6 +62,8 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
         Some(Deny::Warnings) => count.errors + count.warnings,
         None => count.errors,
     };
+    // The process ends: giving back a million tasks one by one would be time for nothing.
+    std::mem::forget(checked);
     Ok(match denied {
         0 => Exit::Done,
         _ => Exit::Failed,
@@ -68,22 +73,38 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
 /// A file that was checked.
 struct Checked {
     project: Project,
-    compiled: Compiled,
+    program: Arc<Program>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 fn check(project: Project, file: &Path) -> Result<Checked, Failure> {
     let name = files::name(&project, file)?;
     let compiled = compile(&project, &name);
-    Ok(Checked { project, compiled })
+    let healthy = !compiled.has_errors();
+    let program = Arc::new(compiled.program);
+    let mut diagnostics = compiled.diagnostics;
+    if healthy {
+        for at in 0..program.own_workflows {
+            let workflow = WorkflowId(u32::try_from(at).unwrap_or(u32::MAX));
+            if let Err(found) = plan::build(program.clone(), workflow) {
+                diagnostics.extend(found);
+            }
+        }
+    }
+    Ok(Checked {
+        project,
+        program,
+        diagnostics,
+    })
 }
 
 /// A file that several others import is compiled with each of them; what is wrong with it is said once.
 fn forget_repetitions(checked: &mut [Checked]) {
     let mut seen = HashSet::new();
     for one in checked {
-        let sources = &one.compiled.program.sources;
+        let sources = &one.program.sources;
         let root = &one.project.root;
-        one.compiled.diagnostics.retain(|diagnostic| {
+        one.diagnostics.retain(|diagnostic| {
             let at = Place::of(sources, diagnostic.at());
             let place = (root.join(at.file), at.line, at.column);
             seen.insert((place, diagnostic.code, diagnostic.message.clone()))
@@ -140,7 +161,7 @@ impl Stats {
         };
         let mut seen = HashSet::new();
         for one in checked {
-            let program = &one.compiled.program;
+            let program = &one.program;
             for (_, source) in program.sources.iter() {
                 let is_file = !source.name.starts_with("std.");
                 if is_file && seen.insert(one.project.root.join(&source.name)) {

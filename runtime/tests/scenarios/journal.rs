@@ -460,7 +460,11 @@ fn what_cannot_run_is_refused_before_the_start() {
         actors: vec!["*".into()],
     };
     let plan = planned(workflow(vec![
-        of_kind("ship", &[], outpost_compiler::program::TaskKind::Gate(Box::new(gate))),
+        of_kind(
+            "ship",
+            &[],
+            outpost_compiler::program::TaskKind::Gate(Box::new(gate)),
+        ),
         task("a", &[], does(Action::Value(int(1)))),
     ]));
     let world = World::new();
