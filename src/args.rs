@@ -51,6 +51,7 @@ pub enum ColorChoice {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Check(CheckArguments),
+    Fmt(FmtArguments),
     Run(RunArguments),
     Resume(ResumeArguments),
     Runs(RunsArguments),
@@ -84,6 +85,28 @@ pub struct CheckArguments {
     /// Say how much was checked and how long it took
     #[arg(long)]
     pub stats: bool,
+}
+
+/// Write files in their canonical form
+///
+/// Comments and meaning stay. A file with mistakes of form is left alone, and the mistakes are shown.
+/// Without PATH it formats every .outpost file of the project that Git does not ignore.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc fmt
+  outpostc fmt ci.outpost workflows/
+  outpostc fmt --check
+  outpostc fmt - < ci.outpost
+
+Exit codes: 0 done, 1 a file has mistakes, or with --check is not in its canonical form,
+2 wrong usage")]
+pub struct FmtArguments {
+    /// Files, or folders to search; - formats standard input to standard output
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Write nothing; print what would change, and fail if anything would
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// The forms of diagnostics.

@@ -1,6 +1,8 @@
 //! The commands, a file each. They read arguments, call the layers below and show what came of it.
 
 pub mod check;
+pub mod fmt;
+
 pub mod run;
 
 pub mod resume;

@@ -86,6 +86,20 @@ impl Failure {
         Failure::new(exit, "")
     }
 
+    /// Nothing if there is none, else one that tells of all; several are `files cannot be read`, say.
+    pub fn of_all(mut problems: Vec<Failure>, what: &str) -> Result<(), Failure> {
+        match &problems[..] {
+            [] => Ok(()),
+            [_] => Err(problems.remove(0)),
+            [first, ..] => {
+                let lines = problems.iter().map(|one| format!("\n  - {}", one.message));
+                let lines = lines.collect::<String>();
+                let count = problems.len();
+                Err(Failure::new(first.exit, format!("{count} {what}{lines}")))
+            }
+        }
+    }
+
     /// Adds what to do.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());

@@ -1,10 +1,11 @@
-//! The files of a project: where it is, what belongs to it, and reading nothing outside it.
+//! The files of a project: where it is, what belongs to it, and reading and writing nothing outside it.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use outpost_compiler::load::{LoadError, Loader};
 use outpost_grammar::source::MAX_SOURCE_BYTES;
-use std::fs;
-use std::io;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -78,6 +79,33 @@ impl Project {
         }
     }
 
+    /// Puts another text in the place of a file's, all of it or nothing; its permissions stay.
+    pub fn rewrite(&self, name: &str, text: &str) -> io::Result<()> {
+        let path = self.path_of(name)?;
+        let permissions = fs::metadata(&path)?.permissions();
+        // Renaming would not ask.
+        if permissions.readonly() {
+            let message = "it is read-only";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        let mut beside = OsString::from(".");
+        beside.push(path.file_name().unwrap_or_default());
+        beside.push(format!(".{}.tmp", std::process::id()));
+        let beside = path.with_file_name(beside);
+        let written = File::create_new(&beside).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.set_permissions(permissions)?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)
+        });
+        written.inspect_err(|error| {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                // What matters is why it could not be written.
+                let _ = fs::remove_file(&beside);
+            }
+        })
+    }
+
     /// The folder of the runs.
     pub fn runs(&self) -> PathBuf {
         self.root.join(STATE_FOLDER).join("runs")
@@ -119,6 +147,58 @@ impl Loader for Project {
             Err(error) => Err(LoadError::NotText(error.utf8_error().valid_up_to())),
         }
     }
+}
+
+/// The files that were asked for, or all of the project; every path that is not there is told at once.
+pub fn asked(paths: &[PathBuf]) -> Result<Vec<(Project, PathBuf)>, Failure> {
+    if paths.is_empty() {
+        let project = Project::current()?;
+        let files = project
+            .workflow_files(&project.root)
+            .map_err(|error| unreadable(&project.root, &error))?;
+        return Ok(files
+            .into_iter()
+            .map(|file| (project.clone(), file))
+            .collect());
+    }
+    let mut files = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths {
+        let found = match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => Project::of_folder(path).and_then(|project| {
+                let files = project.workflow_files(path)?;
+                Ok(files
+                    .into_iter()
+                    .map(|file| (project.clone(), file))
+                    .collect())
+            }),
+            Ok(_) => Project::of_file(path).map(|project| vec![(project, path.clone())]),
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => files.extend(found),
+            Err(error) => problems.push(unreadable(path, &error)),
+        }
+    }
+    Failure::of_all(problems, "paths cannot be read")?;
+    Ok(files)
+}
+
+/// The name of a file in its project.
+pub fn name(project: &Project, file: &Path) -> Result<String, Failure> {
+    let name = project.name_of(file);
+    name.ok_or_else(|| Failure::usage(format!("the path `{}` is not UTF-8", file.display())))
+}
+
+/// Puts another text in the place of a file's.
+pub fn rewrite(project: &Project, name: &str, text: &str) -> Result<(), Failure> {
+    project.rewrite(name, text).map_err(|error| {
+        let why = match error.get_ref() {
+            Some(reason) => reason.to_string(),
+            None => io_words(&error),
+        };
+        Failure::new(Exit::Failed, format!("cannot write `{name}`: {why}"))
+    })
 }
 
 /// A path that cannot be read is wrong usage.
@@ -242,6 +322,28 @@ mod tests {
         let refused = project.path_of("link.outpost").unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
         assert!(project.path_of("../outside.outpost").is_err());
+    }
+
+    #[test]
+    fn a_text_is_replaced_through_links_and_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        touch(&root, "a/x.outpost");
+        let file = root.join("a/x.outpost");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("a/x.outpost", root.join("link.outpost")).unwrap();
+        let project = Project { root: root.clone() };
+        project.rewrite("link.outpost", "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 1);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
+        assert!(project.rewrite("link.outpost", "newer").is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
     }
 
     #[test]

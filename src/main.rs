@@ -58,6 +58,7 @@ fn dispatch(arguments: Arguments, streams: Streams) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Check(arguments) => commands::check::run(arguments, streams),
         Command::Explain(arguments) => commands::explain::run(arguments, streams),
+        Command::Fmt(arguments) => commands::fmt::run(arguments, streams),
         Command::Run(arguments) => commands::run::run(arguments, streams),
         Command::Resume(arguments) => commands::resume::run(arguments, streams),
         Command::Runs(arguments) => commands::runs::run(arguments, streams),

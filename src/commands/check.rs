@@ -2,7 +2,7 @@
 
 use crate::args::{CheckArguments, Deny, ReportFormat};
 use crate::exit::{Exit, Failure, read_or_not};
-use crate::files::{Project, unreadable};
+use crate::files::{self, Project};
 use crate::report::machine::{self, Place};
 use crate::report::{self, Count, Findings, counted};
 use crate::terminal::{Streams, Style};
@@ -10,13 +10,13 @@ use outpost_compiler::{Compiled, compile};
 use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Checks files and shows what was found.
 pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure> {
     let start = Instant::now();
-    let files = files(&arguments.paths)?;
+    let files = files::asked(&arguments.paths)?;
     let mut checked = Vec::with_capacity(files.len());
     let nothing = files.is_empty();
     for (project, file) in files {
@@ -71,55 +71,8 @@ struct Checked {
     compiled: Compiled,
 }
 
-/// The files that were asked for, or all of the project; every path that is not there is told at once.
-fn files(paths: &[PathBuf]) -> Result<Vec<(Project, PathBuf)>, Failure> {
-    if paths.is_empty() {
-        let project = Project::current()?;
-        let files = project
-            .workflow_files(&project.root)
-            .map_err(|error| unreadable(&project.root, &error))?;
-        return Ok(files
-            .into_iter()
-            .map(|file| (project.clone(), file))
-            .collect());
-    }
-    let mut files = Vec::new();
-    let mut problems = Vec::new();
-    for path in paths {
-        let found = match path.metadata() {
-            Ok(metadata) if metadata.is_dir() => Project::of_folder(path).and_then(|project| {
-                let files = project.workflow_files(path)?;
-                Ok(files
-                    .into_iter()
-                    .map(|file| (project.clone(), file))
-                    .collect())
-            }),
-            Ok(_) => Project::of_file(path).map(|project| vec![(project, path.clone())]),
-            Err(error) => Err(error),
-        };
-        match found {
-            Ok(found) => files.extend(found),
-            Err(error) => problems.push(unreadable(path, &error)),
-        }
-    }
-    match &problems[..] {
-        [] => Ok(files),
-        [_] => Err(problems.remove(0)),
-        several => {
-            let lines = several.iter().map(|one| format!("\n  - {}", one.message));
-            let count = several.len();
-            Err(Failure::usage(format!(
-                "{count} paths cannot be read{}",
-                lines.collect::<String>()
-            )))
-        }
-    }
-}
-
 fn check(project: Project, file: &Path) -> Result<Checked, Failure> {
-    let name = project.name_of(file);
-    let name =
-        name.ok_or_else(|| Failure::usage(format!("the path `{}` is not UTF-8", file.display())))?;
+    let name = files::name(&project, file)?;
     let compiled = compile(&project, &name);
     Ok(Checked { project, compiled })
 }
