@@ -52,6 +52,9 @@ pub enum ColorChoice {
 pub enum Command {
     Check(CheckArguments),
     Fmt(FmtArguments),
+    Graph(GraphArguments),
+    Plan(PlanArguments),
+    Diff(DiffArguments),
     Run(RunArguments),
     Resume(ResumeArguments),
     Runs(RunsArguments),
@@ -59,6 +62,7 @@ pub enum Command {
     Events(EventsArguments),
     Logs(LogsArguments),
     Explain(ExplainArguments),
+    Std(StdArguments),
 }
 
 /// Find everything that can be known before a run
@@ -107,6 +111,91 @@ pub struct FmtArguments {
     /// Write nothing; print what would change, and fail if anything would
     #[arg(long)]
     pub check: bool,
+}
+
+/// Draw a workflow, or a run with the states of its tasks
+///
+/// A run is drawn over its file as it is now.
+/// Arrows go from a task to those that wait for it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc graph ci.outpost
+  outpostc graph release.outpost publish --format svg > publish.svg
+  outpostc graph --last")]
+pub struct GraphArguments {
+    /// The file of the workflow, or a run: its id, or a prefix that fits no other
+    #[arg(value_name = "FILE|RUN", required_unless_present = "last")]
+    pub target: Option<PathBuf>,
+    /// The workflow, if the file has several
+    #[arg(value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
+    /// Draw the newest unfinished run of the project
+    #[arg(long, conflicts_with = "target")]
+    pub last: bool,
+    /// Choose the form of the picture
+    #[arg(long, value_name = "FORMAT", default_value = "ascii")]
+    pub format: GraphFormat,
+}
+
+/// The forms of pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// Boxes of characters, or a list where they do not fit.
+    Ascii,
+    /// An SVG document.
+    Svg,
+    /// Mermaid, as Markdown renders it.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// One JSON object.
+    Json,
+}
+
+/// Say what would run, and how much of it at most
+///
+/// Order, attempts, turns of agents, time, what it touches and who decides. Nothing runs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc plan ci.outpost
+  outpostc plan release.outpost publish --format json")]
+pub struct PlanArguments {
+    /// The file of the workflow
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The workflow, if the file has several
+    #[arg(value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
+    /// Choose the form of the plan
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+}
+
+/// Say whether a run of OLD can go on with NEW, task by task
+///
+/// Layout, comments, names of files and the order of declarations do not count.
+/// For a run as OLD it is what `resume --plan` says.
+/// Between two files every task is judged as if it were done: an edited body needs a choice, and what it waits for cannot change.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc diff HEAD:ci.outpost ci.outpost
+  outpostc diff v1.2:ci.outpost main:ci.outpost --workflow nightly
+  outpostc diff k3x9 ci.outpost --format json
+
+Exit codes: 0 compatible, 2 a file has errors, 5 incompatible or needs a choice")]
+pub struct DiffArguments {
+    /// A file, a file at a Git revision (REV:PATH), or a run
+    #[arg(value_name = "OLD")]
+    pub old: String,
+    /// A file, or a file at a Git revision (REV:PATH)
+    #[arg(value_name = "NEW")]
+    pub new: String,
+    /// The workflow, if the files have several
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// Choose the form of the verdict
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
 }
 
 /// The forms of diagnostics.
@@ -366,6 +455,54 @@ pub struct ExplainArguments {
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
     /// Choose the form of the page
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+}
+
+/// Read the standard library
+///
+/// Without a command it lists the modules.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  outpostc std
+  outpostc std show checks"
+)]
+pub struct StdArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: Option<StdCommand>,
+    /// Choose the form of the list
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+}
+
+/// What to do with the library.
+#[derive(Debug, Subcommand)]
+pub enum StdCommand {
+    List(StdListArguments),
+    Show(StdShowArguments),
+}
+
+/// List the modules and what they declare
+#[derive(Debug, Args)]
+pub struct StdListArguments {
+    /// Choose the form of the list
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+}
+
+/// Print the source of a module
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc std show checks
+  outpostc std show std.loops")]
+pub struct StdShowArguments {
+    /// The module: checks or std.checks
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Choose the form of the module
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub format: Format,
 }

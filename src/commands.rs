@@ -3,6 +3,10 @@
 pub mod check;
 pub mod fmt;
 
+pub mod diff;
+pub mod graph;
+pub mod plan;
+
 pub mod run;
 
 pub mod resume;
@@ -13,3 +17,4 @@ pub mod runs;
 pub mod status;
 
 pub mod explain;
+pub mod std;

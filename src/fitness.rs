@@ -1,19 +1,16 @@
 //! Whether an unfinished run can still go on with its file as it is now.
 
+use crate::changes::change_words;
 use crate::files::Project;
-use crate::terminal::one_line;
 use outpost_compiler::compile;
 use outpost_compiler::load::Loader;
 use outpost_compiler::plan;
 use outpost_compiler::program::WorkflowId;
 use outpost_grammar::Severity;
-use outpost_runtime::resume::{PlanChange, Verdict};
+use outpost_runtime::resume::Verdict;
 use outpost_runtime::view::RunSummary;
 use outpost_runtime::{ResumeOptions, RunRecord, RunStatus, preview};
 use std::sync::Arc;
-
-/// The most characters of an old or a new value in a line.
-const SHOWN_CHARACTERS: usize = 40;
 
 /// Whether a file fits.
 pub enum Fitness {
@@ -98,26 +95,5 @@ fn of(project: &Project, run: &str, file: &str, workflow: &str) -> Fitness {
             format!("outpostc resume {run} --plan"),
         ),
         None => Fitness::Fit,
-    }
-}
-
-/// What was changed: `maxRounds` of `fix`.
-pub fn part_words(change: &PlanChange) -> String {
-    match &change.task {
-        Some(task) if change.part == "task" => format!("`{task}`"),
-        Some(task) => format!("`{}` of `{task}`", change.part),
-        None => format!("`{}`", change.part),
-    }
-}
-
-/// A change in one line: `maxRounds` of `fix` was 3, is 5.
-pub fn change_words(change: &PlanChange) -> String {
-    let what = part_words(change);
-    let shown = |value: &str| one_line(value, SHOWN_CHARACTERS);
-    match (&change.old, &change.new) {
-        (Some(old), Some(new)) => format!("{what} was {}, is {}", shown(old), shown(new)),
-        (None, Some(new)) => format!("{what} was added: {}", shown(new)),
-        (Some(old), None) => format!("{what} was removed: {}", shown(old)),
-        (None, None) => format!("{what} was changed"),
     }
 }

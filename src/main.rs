@@ -5,11 +5,13 @@
 mod args;
 mod commands;
 
+mod changes;
 mod choose;
 mod files;
 mod fitness;
 mod host;
 mod inputs;
+mod revision;
 mod source;
 
 mod exit;
@@ -59,12 +61,16 @@ fn dispatch(arguments: Arguments, streams: Streams) -> Result<Exit, Failure> {
         Command::Check(arguments) => commands::check::run(arguments, streams),
         Command::Explain(arguments) => commands::explain::run(arguments, streams),
         Command::Fmt(arguments) => commands::fmt::run(arguments, streams),
+        Command::Graph(arguments) => commands::graph::run(arguments, streams),
+        Command::Plan(arguments) => commands::plan::run(arguments, streams),
+        Command::Diff(arguments) => commands::diff::run(arguments, streams),
         Command::Run(arguments) => commands::run::run(arguments, streams),
         Command::Resume(arguments) => commands::resume::run(arguments, streams),
         Command::Runs(arguments) => commands::runs::run(arguments, streams),
         Command::Status(arguments) => commands::status::run(arguments, streams),
         Command::Events(arguments) => commands::events::run(arguments, streams),
         Command::Logs(arguments) => commands::logs::run(arguments, streams),
+        Command::Std(arguments) => commands::std::run(arguments, streams),
     }
 }
 

@@ -1,14 +1,17 @@
 //! From a file to a plan, with everything that is wrong shown on the way.
 
 use crate::exit::{Exit, Failure, read_or_not};
-use crate::files::Project;
+use crate::files::{self, Project, unreadable};
 use crate::report::{self, Count, Findings};
 use crate::terminal::{Streams, Style};
-use outpost_compiler::compile;
+use outpost_compiler::load::Loader;
 use outpost_compiler::plan::{self, Plan};
 use outpost_compiler::program::{Program, WorkflowId};
+use outpost_compiler::{Compiled, compile};
 use outpost_grammar::{Diagnostic, SourceMap};
+use outpost_runtime::RunRecord;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A file that was compiled without errors.
@@ -20,17 +23,10 @@ pub struct Source {
 }
 
 /// Compiles a file. Errors are shown; warnings are only counted, `check` shows them.
-pub fn load(project: &Project, name: &str, streams: Streams) -> Result<Source, Failure> {
-    let compiled = compile(project, name);
+pub fn load(loader: &dyn Loader, name: &str, streams: Streams) -> Result<Source, Failure> {
+    let compiled = compile(loader, name);
     let count = Count::of(&compiled.diagnostics);
-    if count.errors > 0 {
-        read_or_not(show(
-            &compiled.program.sources,
-            &compiled.diagnostics,
-            streams,
-        ))?;
-        return Err(Failure::silent(Exit::Usage));
-    }
+    let source = of_compiled(compiled, name, streams)?;
     if let Some(words) = count.words() {
         let warnings = streams.err.paint(Style::Warn, &words);
         writeln!(
@@ -38,10 +34,57 @@ pub fn load(project: &Project, name: &str, streams: Streams) -> Result<Source, F
             "{warnings} in {name}; `outpostc check {name}` shows more"
         )?;
     }
+    Ok(source)
+}
+
+/// A file that was compiled. Errors are shown with all else that was found, and end the command.
+pub fn of_compiled(compiled: Compiled, name: &str, streams: Streams) -> Result<Source, Failure> {
+    if compiled.has_errors() {
+        let sources = &compiled.program.sources;
+        read_or_not(show(sources, &compiled.diagnostics, streams))?;
+        return Err(Failure::silent(Exit::Usage));
+    }
     Ok(Source {
         name: name.to_owned(),
         program: Arc::new(compiled.program),
     })
+}
+
+/// The file of a run, or the one that stands for it. One that is gone is no mistake of usage: the run cannot go on.
+pub fn of_run(
+    project: &Project,
+    record: &RunRecord,
+    given: Option<&Path>,
+    streams: Streams,
+) -> Result<Source, Failure> {
+    let name = match given {
+        None => record.file.clone(),
+        Some(path) => project.name_of(path).ok_or_else(|| {
+            Failure::usage(format!("`{}` is not in this project", path.display()))
+        })?,
+    };
+    match project.load(&name) {
+        Ok(_) => load(project, &name, streams),
+        Err(error) => Err(Failure::new(
+            Exit::Refused,
+            format!(
+                "the file of run `{}`, {name}, cannot be read: {error}",
+                record.run
+            ),
+        )),
+    }
+}
+
+/// Compiles a file at a path.
+pub fn of_path(path: &Path, streams: Streams) -> Result<Source, Failure> {
+    let project = Project::of_file(path).map_err(|error| unreadable(path, &error))?;
+    let name = files::name(&project, path)?;
+    let metadata = path.metadata().map_err(|error| unreadable(path, &error))?;
+    if metadata.is_dir() {
+        let message = format!("`{}` is a folder, and one file is wanted", path.display());
+        return Err(Failure::usage(message));
+    }
+    load(&project, &name, streams)
 }
 
 /// Shows diagnostics and counts them.
@@ -80,6 +123,19 @@ impl Source {
                 }),
         };
         at.map(|at| WorkflowId(at as u32))
+    }
+
+    /// The workflow of a run; one that was renamed is compared all the same if there is no other.
+    pub fn workflow_of_run(&self, record: &RunRecord) -> Result<WorkflowId, Failure> {
+        let known = self.workflow(Some(&record.workflow));
+        let only = || match self.program.own_workflows {
+            1 => self.workflow(None),
+            _ => self.workflow(Some(&record.workflow)),
+        };
+        known.or_else(|_| only()).map_err(|failure| Failure {
+            exit: Exit::Refused,
+            ..failure
+        })
     }
 
     /// What will happen when a workflow runs.

@@ -2,7 +2,7 @@
 
 use crate::args::FmtArguments;
 use crate::exit::{Exit, Failure, read_or_not};
-use crate::files::{self, Project, io_words};
+use crate::files::{self, io_words};
 use crate::source;
 use crate::terminal::{Streams, Style, Terminal, visible};
 use outpost_compiler::load::Loader;
