@@ -75,6 +75,7 @@ pub enum Command {
   outpostc check
   outpostc check ci.outpost workflows/
   outpostc check --deny warnings --format github
+  outpostc check --fix
 
 Exit codes: 0 nothing found, 1 something found, 2 wrong usage")]
 pub struct CheckArguments {
@@ -87,6 +88,9 @@ pub struct CheckArguments {
     /// Fail on these too
     #[arg(long, value_name = "WHAT")]
     pub deny: Option<Deny>,
+    /// Mend the mistakes whose mend is certain, in imported files too, then check again
+    #[arg(long)]
+    pub fix: bool,
     /// Say how much was checked and how long it took
     #[arg(long)]
     pub stats: bool,

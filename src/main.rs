@@ -11,6 +11,7 @@ mod files;
 mod fitness;
 mod host;
 mod inputs;
+mod mend;
 mod revision;
 mod source;
 
