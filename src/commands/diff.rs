@@ -105,7 +105,11 @@ fn load(file: &File<'_>, streams: Streams) -> Result<Source, Failure> {
     }
     source::of_compiled(compile(&tree, &name), &name, streams).inspect_err(|_| {
         // Nobody is left to tell if this cannot be written.
-        let _ = writeln!(io::stderr(), "that is {name} at revision {revision}");
+        let _ = writeln!(
+            io::stderr(),
+            "{}",
+            visible(&format!("that is {name} at revision {revision}"), false)
+        );
     })
 }
 

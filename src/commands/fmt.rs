@@ -85,7 +85,11 @@ fn files_of(paths: &[PathBuf], check: bool, streams: Streams) -> Result<Exit, Fa
                 read_or_not(out.write_all(difference.as_bytes()))?;
             }
             Formatted::Changed(new) => match files::rewrite(&project, &name, &new) {
-                Ok(()) => read_or_not(writeln!(io::stderr(), "formatted {name}"))?,
+                Ok(()) => read_or_not(writeln!(
+                    io::stderr(),
+                    "formatted {}",
+                    visible(&name, false)
+                ))?,
                 Err(failure) => problems.push(failure),
             },
         }

@@ -79,7 +79,7 @@ fn of_run(run: Option<&Path>, streams: Streams) -> Result<Graph, Failure> {
     let source = source::of_run(&project, &record, None, streams)?;
     let plan = source.plan(source.workflow_of_run(&record)?, streams)?;
     if let Fitness::Unfit { reason, .. } = fitness::of_record(&project, &record) {
-        let reason = streams.err.paint(Style::Warn, &reason);
+        let reason = streams.err.paint(Style::Warn, &visible(&reason, false));
         read_or_not(writeln!(io::stderr(), "{reason}"))?;
     }
     let states: BTreeMap<String, State> = record
