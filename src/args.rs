@@ -63,6 +63,7 @@ pub enum Command {
     Logs(LogsArguments),
     Explain(ExplainArguments),
     Std(StdArguments),
+    Schema(SchemaArguments),
 }
 
 /// Find everything that can be known before a run
@@ -74,6 +75,7 @@ pub enum Command {
   outpostc check
   outpostc check ci.outpost workflows/
   outpostc check --deny warnings --format github
+  outpostc check --fix
 
 Exit codes: 0 nothing found, 1 something found, 2 wrong usage")]
 pub struct CheckArguments {
@@ -86,6 +88,9 @@ pub struct CheckArguments {
     /// Fail on these too
     #[arg(long, value_name = "WHAT")]
     pub deny: Option<Deny>,
+    /// Mend the mistakes whose mend is certain, in imported files too, then check again
+    #[arg(long)]
+    pub fix: bool,
     /// Say how much was checked and how long it took
     #[arg(long)]
     pub stats: bool,
@@ -505,6 +510,30 @@ pub struct StdShowArguments {
     /// Choose the form of the module
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub format: Format,
+}
+
+/// Print a JSON Schema
+///
+/// With FILE that of a type which the file declares or imports: what an agent is asked to answer with.
+/// Without FILE that of an output of outpostc.
+#[derive(Debug, Args)]
+#[command(after_help = "Outputs:
+  diagnostics   check --format json
+  diff          diff --format json and resume --plan --format json
+  events        a line of events --format ndjson and of run --events
+  plan          plan --format json
+  report        run --format json and status --format json
+
+Examples:
+  outpostc schema report
+  outpostc schema Review review.outpost")]
+pub struct SchemaArguments {
+    /// The type, or the output
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The file of the type
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
 }
 
 /// Arguments that could not be understood, or help that was asked for.

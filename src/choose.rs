@@ -38,6 +38,12 @@ pub fn by_id(project: &Project, id: &str) -> Result<String, Failure> {
     }
 }
 
+/// Whether this is the id of a run, or the beginning of one.
+pub fn is_known(project: &Project, id: &str) -> Result<bool, Failure> {
+    let found = find_run(&project.root, id).map_err(|error| unlistable(&error))?;
+    Ok(!found.is_empty())
+}
+
 /// Whether going on with a run has a point: not if a loop of it is exhausted, which is final.
 pub fn is_open(project: &Project, run: &RunSummary) -> bool {
     let failed = run.status == RunStatus::Ended(Status::Failed);

@@ -17,4 +17,5 @@ pub mod runs;
 pub mod status;
 
 pub mod explain;
+pub mod schema;
 pub mod std;

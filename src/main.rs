@@ -11,6 +11,7 @@ mod files;
 mod fitness;
 mod host;
 mod inputs;
+mod mend;
 mod revision;
 mod source;
 
@@ -74,6 +75,7 @@ fn dispatch(arguments: Arguments, streams: Streams) -> Result<Exit, Failure> {
         Command::Events(arguments) => commands::events::run(arguments, streams),
         Command::Logs(arguments) => commands::logs::run(arguments, streams),
         Command::Std(arguments) => commands::std::run(arguments, streams),
+        Command::Schema(arguments) => commands::schema::run(arguments, streams),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{self, Project, unreadable};
 use crate::report::{self, Count, Findings};
-use crate::terminal::{Streams, Style};
+use crate::terminal::{Streams, Style, visible};
 use outpost_compiler::load::Loader;
 use outpost_compiler::plan::{self, Plan};
 use outpost_compiler::program::{Program, WorkflowId};
@@ -29,6 +29,7 @@ pub fn load(loader: &dyn Loader, name: &str, streams: Streams) -> Result<Source,
     let source = of_compiled(compiled, name, streams)?;
     if let Some(words) = count.words() {
         let warnings = streams.err.paint(Style::Warn, &words);
+        let name = visible(name, false);
         writeln!(
             io::stderr(),
             "{warnings} in {name}; `outpostc check {name}` shows more"

@@ -3,29 +3,38 @@
 use crate::args::{CheckArguments, Deny, ReportFormat};
 use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{self, Project};
+use crate::mend::Mends;
 use crate::report::machine::{self, Place};
 use crate::report::{self, Count, Findings, counted};
-use crate::terminal::{Streams, Style};
+use crate::terminal::{Streams, Style, visible};
 use outpost_compiler::program::{Program, WorkflowId};
 use outpost_compiler::{compile, plan};
 use outpost_grammar::Diagnostic;
+use outpost_stdlib::library;
 use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// How often mends are applied: one may bring another mistake to light.
+const MAX_FIXES: usize = 8;
 
 /// Checks files and shows what was found.
 pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure> {
     let start = Instant::now();
     let files = files::asked(&arguments.paths)?;
-    let mut checked = Vec::with_capacity(files.len());
     let nothing = files.is_empty();
-    for (project, file) in files {
-        checked.push(check(project, &file)?);
+    let mut checked = check_all(&files)?;
+    if arguments.fix {
+        for _ in 0..MAX_FIXES {
+            if mend(&checked)? == 0 {
+                break;
+            }
+            checked = check_all(&files)?;
+        }
     }
-    forget_repetitions(&mut checked);
 
     let findings: Vec<Findings<'_>> = checked
         .iter()
@@ -75,6 +84,33 @@ struct Checked {
     project: Project,
     program: Arc<Program>,
     diagnostics: Vec<Diagnostic>,
+}
+
+fn check_all(files: &[(Project, PathBuf)]) -> Result<Vec<Checked>, Failure> {
+    let mut checked = Vec::with_capacity(files.len());
+    for (project, file) in files {
+        checked.push(check(project.clone(), file)?);
+    }
+    forget_repetitions(&mut checked);
+    Ok(checked)
+}
+
+/// Mends what is certain, says so, and counts it.
+fn mend(checked: &[Checked]) -> Result<usize, Failure> {
+    let mut mends = Mends::default();
+    for one in checked {
+        let sources = &one.program.sources;
+        for diagnostic in &one.diagnostics {
+            mends.take(&one.project, sources, diagnostic);
+        }
+    }
+    let (done, written) = mends.apply();
+    let lines = done
+        .iter()
+        .map(|line| format!("mended {}\n", visible(line, false)));
+    read_or_not(io::stderr().write_all(lines.collect::<String>().as_bytes()))?;
+    written?;
+    Ok(done.len())
 }
 
 fn check(project: Project, file: &Path) -> Result<Checked, Failure> {
@@ -163,7 +199,7 @@ impl Stats {
         for one in checked {
             let program = &one.program;
             for (_, source) in program.sources.iter() {
-                let is_file = !source.name.starts_with("std.");
+                let is_file = library::source(&source.name).is_none();
                 if is_file && seen.insert(one.project.root.join(&source.name)) {
                     stats.files += 1;
                     stats.lines += source.text.lines().count();

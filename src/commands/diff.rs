@@ -105,7 +105,11 @@ fn load(file: &File<'_>, streams: Streams) -> Result<Source, Failure> {
     }
     source::of_compiled(compile(&tree, &name), &name, streams).inspect_err(|_| {
         // Nobody is left to tell if this cannot be written.
-        let _ = writeln!(io::stderr(), "that is {name} at revision {revision}");
+        let _ = writeln!(
+            io::stderr(),
+            "{}",
+            visible(&format!("that is {name} at revision {revision}"), false)
+        );
     })
 }
 
@@ -150,13 +154,12 @@ fn of_run(
     streams: Streams,
 ) -> Result<(Page, Source), Failure> {
     let project = Project::current()?;
-    let id = choose::by_id(&project, run).map_err(|failure| {
-        match failure.message.starts_with("there is no") {
-            true => Failure::usage(format!("there is no file and no run `{run}`"))
-                .help("a file at a Git revision is `REV:PATH`; `outpostc runs` lists the runs"),
-            false => failure,
-        }
-    })?;
+    if !choose::is_known(&project, run)? {
+        let message = format!("there is no file and no run `{run}`");
+        return Err(Failure::usage(message)
+            .help("a file at a Git revision is `REV:PATH`; `outpostc runs` lists the runs"));
+    }
+    let id = choose::by_id(&project, run)?;
     let record = choose::record(&project, &id)?;
     let source = load(new, streams)?;
     let workflow = match workflow {

@@ -85,7 +85,11 @@ fn files_of(paths: &[PathBuf], check: bool, streams: Streams) -> Result<Exit, Fa
                 read_or_not(out.write_all(difference.as_bytes()))?;
             }
             Formatted::Changed(new) => match files::rewrite(&project, &name, &new) {
-                Ok(()) => read_or_not(writeln!(io::stderr(), "formatted {name}"))?,
+                Ok(()) => read_or_not(writeln!(
+                    io::stderr(),
+                    "formatted {}",
+                    visible(&name, false)
+                ))?,
                 Err(failure) => problems.push(failure),
             },
         }
@@ -144,7 +148,7 @@ fn stdin(check: bool, streams: Streams) -> Result<Exit, Failure> {
     }
 }
 
-/// A unified diff, as `patch` takes it.
+/// A unified diff.
 fn difference(name: &str, old: &str, new: &str, terminal: &Terminal) -> String {
     let diff = TextDiff::configure()
         .timeout(MAX_SEARCH)
@@ -152,7 +156,7 @@ fn difference(name: &str, old: &str, new: &str, terminal: &Terminal) -> String {
     let mut unified = diff.unified_diff();
     unified.context_radius(CONTEXT_LINES);
     let name = visible(name, false);
-    let mut text = format!("--- {name}\n+++ {name} (formatted)\n");
+    let mut text = format!("--- {name}\n+++ {name}\t(formatted)\n");
     text = text
         .lines()
         .map(|line| terminal.paint(Style::Bold, line) + "\n")

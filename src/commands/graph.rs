@@ -11,7 +11,7 @@ use outpost_compiler::graph::{Graph, State, Status, ascii, dot, json, mermaid, s
 use outpost_runtime::event;
 use outpost_runtime::record::{TaskRecord, TaskStatus};
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Draws.
@@ -30,8 +30,12 @@ pub fn run(arguments: GraphArguments, streams: Streams) -> Result<Exit, Failure>
     let mut out = io::stdout().lock();
     match arguments.format {
         GraphFormat::Ascii => {
-            let text = ascii::draw(&graph, streams.out.width);
-            out.write_all(visible(&text, false).as_bytes())?;
+            let text = visible(&ascii::draw(&graph, streams.out.width), false);
+            let text = match streams.out.dumb {
+                true => plain(&text),
+                false => text,
+            };
+            out.write_all(text.as_bytes())?;
         }
         GraphFormat::Svg => write_line(&mut out, &svg::draw(&graph))?,
         GraphFormat::Mermaid => write_line(&mut out, &mermaid::draw(&graph))?,
@@ -41,10 +45,10 @@ pub fn run(arguments: GraphArguments, streams: Streams) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// Whether a file is meant and no run: something is there, or it is named like one.
+/// Whether a file is meant and no run: it is there, or is named like one.
 fn is_file(path: &Path) -> bool {
     let is_path = path.components().count() > 1 || path.extension().is_some();
-    is_path || path.exists()
+    is_path || path.is_file()
 }
 
 fn of_file(file: &Path, workflow: Option<&str>, streams: Streams) -> Result<Graph, Failure> {
@@ -59,18 +63,23 @@ fn of_run(run: Option<&Path>, streams: Streams) -> Result<Graph, Failure> {
         run: run.map(|run| run.to_string_lossy().into_owned()),
         last: run.is_none(),
     };
-    let id = choose::run(&project, &choice).map_err(|failure| match run {
-        Some(run) if failure.exit == Exit::Usage && failure.message.starts_with("there is no") => {
-            let missing = io::Error::from(ErrorKind::NotFound);
-            unreadable(run, &missing).help("it is no run either; `outpostc runs` lists the runs")
-        }
-        Some(_) | None => failure,
-    })?;
+    if let (Some(path), Some(id)) = (run, &choice.run)
+        && !choose::is_known(&project, id)?
+    {
+        let missing = path.metadata().err();
+        return Err(match missing {
+            Some(error) => {
+                unreadable(path, &error).help("it is no run either; `outpostc runs` lists the runs")
+            }
+            None => Failure::usage(format!("`{id}` is a folder, and no run")),
+        });
+    }
+    let id = choose::run(&project, &choice)?;
     let record = choose::record(&project, &id)?;
     let source = source::of_run(&project, &record, None, streams)?;
     let plan = source.plan(source.workflow_of_run(&record)?, streams)?;
     if let Fitness::Unfit { reason, .. } = fitness::of_record(&project, &record) {
-        let reason = streams.err.paint(Style::Warn, &reason);
+        let reason = streams.err.paint(Style::Warn, &visible(&reason, false));
         read_or_not(writeln!(io::stderr(), "{reason}"))?;
     }
     let states: BTreeMap<String, State> = record
@@ -107,7 +116,32 @@ fn status(status: TaskStatus) -> Status {
     }
 }
 
+/// The lines of a picture for a terminal that has no others.
+fn plain(picture: &str) -> String {
+    let plain = |character: char| match character {
+        '─' | '┄' => '-',
+        '│' => '|',
+        '┆' => ':',
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' => '+',
+        '▶' => '>',
+        '▼' => 'v',
+        other => other,
+    };
+    picture.chars().map(plain).collect()
+}
+
 /// A text that ends in one newline.
 fn write_line(to: &mut impl Write, text: &str) -> io::Result<()> {
     writeln!(to, "{}", text.trim_end_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dumb_terminal_gets_signs_that_it_has() {
+        let picture = "┌─┬┄┐\n│é│ ┆\n├▶┼▼┤\n└─┴─┘\n";
+        assert_eq!(plain(picture), "+-+-+\n|é| :\n+>+v+\n+-+-+\n");
+    }
 }
