@@ -115,7 +115,6 @@ row "the same, as a rate" "$(calculate "10000 / $ours") /s" "posix_spawn $(calcu
 # ---- loops ----------------------------------------------------------------------------------------------------------
 
 python3 "$here/gen_loops.py" loop.outpost 1 "$rounds"
-python3 "$here/gen_loops.py" loops.outpost 64 "$((rounds / 10))"
 
 python3 "$here/gen_loops.py" command.outpost 1 "$((rounds / 10))" true
 rm -rf .outpost syncs
@@ -131,10 +130,6 @@ for peer in langgraph dbos; do
 done
 floor=$(calculate "$rounds / $(best 3 python3 "$here/sqlite_writes.py" "$rounds")")
 printf '| %-46s | %-22s | %-30s | %8s | %-12s | %-6s |\n' "the same beside bare durable rows" "$ours /s" "SQLite $floor /s" "$(calculate "$ours / $floor")" "" ""
-
-many=$(calculate "64 * ($rounds / 10) / $(best 3 fresh_run loops.outpost)")
-ratio=$(calculate "$many / $ours")
-row "rounds of 64 loops at once" "$many /s" "one loop $ours /s" "$ratio" ">= 8" "$ratio >= 8"
 
 # ---- resuming -------------------------------------------------------------------------------------------------------
 

@@ -101,6 +101,18 @@ fn ten_thousand_rounds_durable(bencher: Bencher) {
         .bench_local_refs(|folder| run(&plan, folder.path(), false));
 }
 
+/// As many rounds as one loop has above, of 64 loops at once: they share their durable writes.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn ten_thousand_rounds_of_64_loops_durable(bencher: Bencher) {
+    let loops = (0..64).map(|at| looped(&format!("fix-{at}"), &[], commands_loop(157)));
+    let mut workflow = workflow(loops.collect());
+    workflow.policy.concurrency = 64;
+    let plan = planned(workflow);
+    bencher
+        .with_inputs(|| tempfile::tempdir().unwrap())
+        .bench_local_refs(|folder| run(&plan, folder.path(), false));
+}
+
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn ten_thousand_rounds_in_process(bencher: Bencher) {
     let check = CheckItem::Reject {

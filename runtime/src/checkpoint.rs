@@ -200,3 +200,8 @@ pub(crate) fn ids(root: &Path) -> io::Result<Vec<String>> {
     ids.sort_unstable();
     Ok(ids)
 }
+
+/// A folder's path without links, so that it is the same however the project was reached.
+pub(crate) fn without_links(folder: &Path) -> PathBuf {
+    fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+}

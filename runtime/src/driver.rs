@@ -13,6 +13,7 @@ use crate::executor::{
 };
 use crate::fault::{Fault, FaultCode};
 use crate::journal::{Batch, Journal, JournalFault, named};
+use crate::process::CHECKPOINT_VARIABLE;
 use crate::public::{self, PublicEvent};
 use crate::record::RunRecord;
 use crate::run::Run;
@@ -58,8 +59,15 @@ pub trait Observer {
 pub(crate) struct Places {
     /// The folder in which actions without a sandbox run.
     pub folder: PathBuf,
-    /// The folder of the streams; nothing in ephemeral runs.
-    pub logs: Option<PathBuf>,
+    /// The folder of the run, without links; nothing in ephemeral runs.
+    pub checkpoint: Option<PathBuf>,
+}
+
+impl Places {
+    /// The folder of the streams.
+    fn logs(&self) -> Option<PathBuf> {
+        self.checkpoint.as_ref().map(|folder| folder.join("logs"))
+    }
 }
 
 /// Why a drive ended without the run having finished.
@@ -322,7 +330,11 @@ impl Driver {
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
-        let logs = self.places.logs.as_ref().map(|logs| {
+        if let Some(folder) = &self.places.checkpoint {
+            let folder = folder.to_string_lossy().into_owned();
+            environment.insert(CHECKPOINT_VARIABLE.to_owned(), folder);
+        }
+        let logs = self.places.logs().map(|logs| {
             let step = pending.path.replace('/', ".");
             let name = format!(
                 "{}-{}-{}-{step}",

@@ -55,6 +55,8 @@ pub const GRACE: Duration = Duration::from_secs(3);
 pub const SUPERVISOR_ARGUMENT: &str = "__supervisor";
 /// The environment variable that marks the processes of an action: `run/task/attempt/phase`.
 pub const ACTION_VARIABLE: &str = "OUTPOST_ACTION";
+/// The variable that holds the folder of the run, without links: with the other it tells the runs of two projects apart.
+pub const CHECKPOINT_VARIABLE: &str = "OUTPOST_CHECKPOINT";
 
 /// Becomes the supervisor if this process was started as one.
 ///

@@ -197,8 +197,16 @@ impl Resumption {
             return Ok(self.folded.record);
         }
         // Whatever the last process left behind is ended before a phase is started again (SEMANTICS S4).
-        let swept = crate::process::sweep(&self.plan.run);
+        let checkpoint = checkpoint::without_links(&self.folder);
+        let swept = crate::process::sweep(&self.plan.run, &checkpoint);
         match swept {
+            Ok(swept) if swept.left > 0 => {
+                let message = format!(
+                    "{} processes of the run are left and cannot be ended",
+                    swept.left
+                );
+                return Err(RunFault::Io(message));
+            }
             Ok(swept) if swept.killed > 0 => {
                 let note = format!("ended {} processes that were left of the run", swept.killed);
                 (host.notes)(&note);
@@ -214,7 +222,7 @@ impl Resumption {
             None => journal,
         };
         let mut places = places(&self.root, &self.folded.record.file);
-        places.logs = Some(self.folder.join("logs"));
+        places.checkpoint = Some(checkpoint);
         let driver = Driver::new(self.folded.run, self.folded.record, journal, host, places);
         let ended = driver
             .drive(EventKind::Resumed(Box::new(self.resumed)))

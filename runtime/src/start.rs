@@ -197,7 +197,7 @@ pub async fn start(
         let (lock, _) = RunLock::take(&folder, host.clock.now().wall, false)
             .map_err(|fault| RunFault::of_lock(&run, fault))?;
         held = Some(lock);
-        places.logs = Some(folder.join("logs"));
+        places.checkpoint = Some(checkpoint::without_links(&folder));
         let payload = plan_payload(&plan, &folder)?;
         let journal =
             SqliteJournal::create(&folder, &run).map_err(|fault| RunFault::of_journal(&fault))?;
@@ -226,7 +226,7 @@ pub(crate) fn places(root: &Path, file: &str) -> Places {
     let file = root.join(file);
     Places {
         folder: file.parent().unwrap_or(root).to_owned(),
-        logs: None,
+        checkpoint: None,
     }
 }
 

@@ -815,16 +815,11 @@ fn field_of<'t>(block: &'t Block<'t>, name: &str) -> Option<&'t Tree<'t>> {
     })
 }
 
-/// Why a name cannot be a task's key: it must match `[A-Za-z0-9][A-Za-z0-9._-]*`.
+/// Why a name cannot be a task's key: one starts with a letter or a digit, another name may start with `_`.
+///
+/// What else would be wrong with a key is no name at all, which the grammar has told.
 fn bad_key(name: &str) -> Option<&'static str> {
-    let first = name.bytes().next()?;
-    if !first.is_ascii_alphanumeric() {
-        return Some("it starts with neither a letter nor a digit");
-    }
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    if name.bytes().all(good) {
-        None
-    } else {
-        Some("it holds something other than letters, digits, `.`, `_` and `-`")
-    }
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (name.starts_with('_') && name.bytes().all(is_word))
+        .then_some("it starts with neither a letter nor a digit")
 }

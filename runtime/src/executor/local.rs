@@ -107,7 +107,11 @@ impl Action {
 
     fn usage_file(&self) -> PathBuf {
         match &self.request.logs {
-            Some(logs) => with_ending(logs, "usage"),
+            Some(logs) => {
+                let folder = logs.parent().unwrap_or(logs);
+                let name = logs.file_name().unwrap_or_default().to_string_lossy();
+                with_ending(folder, &format!("{name}.usage"))
+            }
             None => {
                 let name = format!("outpost-usage-{}-{}", std::process::id(), self.request.id.0);
                 std::env::temp_dir().join(name)
@@ -121,7 +125,8 @@ impl Action {
             stdout: with_ending(logs, "out"),
             stderr: with_ending(logs, "err"),
         });
-        if let Some(folder) = request.logs.as_ref().and_then(|logs| logs.parent()) {
+        // The folder of the task is made with the first file in it: most commands print nothing.
+        if let Some(folder) = usage.parent() {
             fs::create_dir_all(folder).map_err(|error| {
                 let message = format!("the folder of the logs cannot be made: {error}");
                 Box::new(Fault::new(FaultCode::Workspace, message))

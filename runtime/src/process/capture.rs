@@ -211,11 +211,22 @@ impl Writer {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(File::create(&self.path)?),
+            None => self.file.insert(create(&self.path)?),
         };
         file.write_all(bytes)?;
         self.kept += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// Makes a file, and its folder if that is not there.
+fn create(path: &Path) -> io::Result<File> {
+    match File::create(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            File::create(path)
+        }
+        created => created,
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Command {
     pub masks: Masks,
 }
 
-/// The files of the whole streams. Their folder is there; a file is made only for a stream that is not empty.
+/// The files of the whole streams. A file, and its folder, is made only for a stream that is not empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamFiles {
     /// For standard output.

@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 use super::capture::{Capture, Written};
 use super::handle::set_nonblocking;
 
-/// What is read from a stream at a time; what a pipe holds.
-const CHUNK: usize = 64 * 1024;
+/// What is read from a stream at a time: more would be more to clear for the many commands that print little.
+const CHUNK: usize = 16 * 1024;
 /// The longest line of an agent's output.
 pub const LINE_LIMIT: u64 = 16 * 1024 * 1024;
 

@@ -5,6 +5,7 @@
 //! whatever descends from them, and whatever shares a session with them.
 
 use std::io;
+use std::path::Path;
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,15 +18,17 @@ pub struct Sweep {
 
 /// Kills every process of this user that belongs to an action of the run, until none is left.
 ///
+/// Two projects may each have a run of one name, so the run's folder must be in the environment as well.
+///
 /// Waits; meant for the start of a resume, before there is anything to hold up.
 #[cfg(target_os = "linux")]
-pub fn sweep(run: &str) -> io::Result<Sweep> {
-    linux::sweep(run)
+pub fn sweep(run: &str, folder: &Path) -> io::Result<Sweep> {
+    linux::sweep(run, folder)
 }
 
 /// Finds nothing: there is no list of other processes' environments here.
 #[cfg(not(target_os = "linux"))]
-pub fn sweep(_run: &str) -> io::Result<Sweep> {
+pub fn sweep(_run: &str, _folder: &Path) -> io::Result<Sweep> {
     Ok(Sweep::default())
 }
 
@@ -34,7 +37,9 @@ mod linux {
     use std::collections::{HashMap, HashSet};
     use std::fs;
     use std::io;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -42,15 +47,15 @@ mod linux {
     use nix::unistd::{Pid, geteuid};
 
     use super::Sweep;
-    use crate::process::ACTION_VARIABLE;
     use crate::process::tree::{self, Stat};
+    use crate::process::{ACTION_VARIABLE, CHECKPOINT_VARIABLE};
 
     /// How long processes that were killed may take to be gone.
     const PATIENCE: Duration = Duration::from_secs(5);
     /// How often they are looked at again. There is nothing to wait on: they are no children of ours.
     const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-    pub fn sweep(run: &str) -> io::Result<Sweep> {
+    pub fn sweep(run: &str, folder: &Path) -> io::Result<Sweep> {
         // An empty name would be everybody's.
         if run.is_empty() || run.contains('/') {
             return Err(io::Error::new(
@@ -58,7 +63,10 @@ mod linux {
                 "not the name of a run",
             ));
         }
-        let marker = format!("{ACTION_VARIABLE}={run}/").into_bytes();
+        let marker = Marker {
+            action: format!("{ACTION_VARIABLE}={run}/").into_bytes(),
+            checkpoint: checkpoint(folder),
+        };
         let give_up = Instant::now() + PATIENCE;
         let mut killed: HashSet<Pid> = HashSet::new();
         loop {
@@ -94,7 +102,7 @@ mod linux {
     }
 
     /// Returns the living processes of the run, none of which is this process or above it.
-    fn belonging(marker: &[u8]) -> HashSet<Pid> {
+    fn belonging(marker: &Marker) -> HashSet<Pid> {
         let table = table();
         let mut above = HashSet::new();
         let mut process = Pid::this();
@@ -150,16 +158,29 @@ mod linux {
         table
     }
 
-    fn carries(process: Pid, marker: &[u8]) -> bool {
+    fn carries(process: Pid, marker: &Marker) -> bool {
         fs::read(format!("/proc/{process}/environ"))
             .is_ok_and(|environment| has_marker(&environment, marker))
     }
 
-    /// Tells whether one of the variables begins with the marker.
-    fn has_marker(environment: &[u8], marker: &[u8]) -> bool {
-        environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable.starts_with(marker))
+    /// What the environment of every process of a run's actions holds.
+    struct Marker {
+        /// How the variable of the action begins.
+        action: Vec<u8>,
+        /// The variable of the run's folder, whole.
+        checkpoint: Vec<u8>,
+    }
+
+    fn checkpoint(folder: &Path) -> Vec<u8> {
+        let mut variable = format!("{CHECKPOINT_VARIABLE}=").into_bytes();
+        variable.extend_from_slice(folder.as_os_str().as_bytes());
+        variable
+    }
+
+    fn has_marker(environment: &[u8], marker: &Marker) -> bool {
+        let has = |matches: &dyn Fn(&[u8]) -> bool| environment.split(|b| *b == 0).any(matches);
+        has(&|variable| variable.starts_with(&marker.action))
+            && has(&|variable| variable == marker.checkpoint)
     }
 
     #[cfg(test)]
@@ -168,22 +189,26 @@ mod linux {
 
         #[test]
         fn a_marker_is_a_whole_variable_of_the_run() {
-            let marker = b"OUTPOST_ACTION=run-1/";
-            assert!(has_marker(
-                b"A=b\0OUTPOST_ACTION=run-1/task/1/attempt\0",
-                marker
-            ));
-            assert!(!has_marker(
-                b"A=b\0OUTPOST_ACTION=run-12/task/1/attempt\0",
-                marker
-            ));
-            assert!(!has_marker(b"NOTE=OUTPOST_ACTION=run-1/task\0", marker));
+            let marker = Marker {
+                action: b"OUTPOST_ACTION=run-1/".to_vec(),
+                checkpoint: checkpoint(Path::new("/p/.outpost/runs/run-1")),
+            };
+            let is_ours = |action: &str, folder: &str| {
+                let environment = format!("A=b\0{action}\0OUTPOST_CHECKPOINT={folder}\0");
+                has_marker(environment.as_bytes(), &marker)
+            };
+            let folder = "/p/.outpost/runs/run-1";
+            assert!(is_ours("OUTPOST_ACTION=run-1/task/1/attempt", folder));
+            assert!(!is_ours("OUTPOST_ACTION=run-12/task/1/attempt", folder));
+            assert!(!is_ours("NOTE=OUTPOST_ACTION=run-1/task", folder));
+            let elsewhere = "/q/.outpost/runs/run-1";
+            assert!(!is_ours("OUTPOST_ACTION=run-1/task/1/attempt", elsewhere));
         }
 
         #[test]
         fn a_name_that_would_be_everybodys_is_refused() {
-            assert!(sweep("").is_err());
-            assert!(sweep("a/b").is_err());
+            assert!(sweep("", Path::new("/p")).is_err());
+            assert!(sweep("a/b", Path::new("/p")).is_err());
         }
     }
 }

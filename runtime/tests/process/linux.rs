@@ -19,8 +19,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use outpost_runtime::process::{
-    Bounds, Command, CommandOutcome, Ended, Fault, Flood, GRACE, KEEP, Loss, Masks, Stop, Stream,
-    StreamFiles, Supervisor, run, sweep,
+    Bounds, CHECKPOINT_VARIABLE, Command, CommandOutcome, Ended, Fault, Flood, GRACE, KEEP, Loss,
+    Masks, Stop, Stream, StreamFiles, Supervisor, run, sweep,
 };
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
@@ -598,7 +598,8 @@ fn a_killed_supervisor_is_replaced() {
 
 fn a_sweep_ends_what_nobody_watches() {
     let mut runner = Runner::start();
-    let bystander = Runner::start();
+    // A run of the same name in another project.
+    let bystander = Runner::start_as(&runner.run);
     let supervisor = runner.supervisor();
     let mut ours = children(supervisor);
     ours.extend([supervisor, Pid::from_raw(runner.child.id().cast_signed())]);
@@ -608,12 +609,12 @@ fn a_sweep_ends_what_nobody_watches() {
             kill(*process, signal).unwrap();
         }
     }
-    let swept = sweep(&runner.run).unwrap();
+    let swept = sweep(&runner.run, runner.folder.path()).unwrap();
     assert_eq!(swept.left, 0);
     assert!(swept.killed >= 2, "{swept:?}");
     runner.held.assert_closed();
     kill(bystander.descendant, None).unwrap();
-    assert_eq!(sweep(&runner.run).unwrap().killed, 0);
+    assert_eq!(sweep(&runner.run, runner.folder.path()).unwrap().killed, 0);
 }
 
 // Limits.
@@ -981,17 +982,20 @@ struct Runner {
     run: String,
     descendant: Pid,
     held: Held,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Runner {
     fn start() -> Runner {
+        Runner::start_as(&format!("run-{}", std::process::id()))
+    }
+
+    fn start_as(run: &str) -> Runner {
         let folder = tempfile::tempdir().unwrap();
         let fifo = Fifo::new(folder.path(), "held");
         let mut held = fifo.watch();
-        let run = format!("run-{}", folder.path().file_name().unwrap().display());
         let child = std::process::Command::new("/proc/self/exe")
-            .args([RUNNER_ARGUMENT, &run])
+            .args([RUNNER_ARGUMENT, run])
             .arg(folder.path())
             .stdin(Stdio::null())
             .spawn()
@@ -999,10 +1003,10 @@ impl Runner {
         let descendant = Pid::from_raw(held.line().parse().unwrap());
         Runner {
             child,
-            run,
+            run: run.to_owned(),
             descendant,
             held,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -1031,6 +1035,8 @@ pub fn be_a_runner() -> ! {
     );
     let mut command = shell(&script);
     command.marker = format!("{}/task/1/attempt", arguments[2].to_str().unwrap());
+    let folder = (CHECKPOINT_VARIABLE.into(), arguments[3].clone());
+    command.environment.push(folder);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
