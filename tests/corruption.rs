@@ -99,7 +99,11 @@ const HARMS: [(&str, Harm, &[&str]); 17] = [
         Harm::File("seal", b"nonsense\n"),
         &["side file"],
     ),
-    ("it is gone", Harm::Remove("journal.db"), &[]),
+    (
+        "it is gone",
+        Harm::Remove("journal.db"),
+        &["is gone", "side file"],
+    ),
 ];
 
 #[test]

@@ -281,7 +281,7 @@ struct Folded {
 
 pub(crate) fn existing(root: &Path, run: &str) -> Result<PathBuf, RunFault> {
     let folder = checkpoint::run_folder(root, run);
-    if checkpoint::is_run_id(run) && folder.join(sqlite::NAME).exists() {
+    if checkpoint::is_run_id(run) && folder.exists() && !sqlite::is_blank(&folder) {
         return Ok(folder);
     }
     let message = format!("there is no run `{run}`");

@@ -4,7 +4,7 @@ use crate::checkpoint::{self, LockFault, Owner, RunLock};
 use crate::driver::{DriveFault, Driver, Host, Places};
 use crate::event::{EventKind, PlanPayload, SourceDigest, Started, TaskHead};
 use crate::journal::memory::Forgetful;
-use crate::journal::sqlite::SqliteJournal;
+use crate::journal::sqlite::{self, SqliteJournal};
 use crate::journal::values::ValueStore;
 use crate::journal::{Journal, JournalFault};
 use crate::record::RunRecord;
@@ -196,6 +196,11 @@ pub async fn start(
         let folder = new_folder(&options.root, &run)?;
         let (lock, _) = RunLock::take(&folder, host.clock.now().wall, false)
             .map_err(|fault| RunFault::of_lock(&run, fault))?;
+        // Another process may have begun it before this one held it.
+        if !sqlite::is_blank(&folder) {
+            return Err(taken(&run));
+        }
+        sqlite::clear_blank(&folder).map_err(|error| RunFault::Io(error.to_string()))?;
         held = Some(lock);
         places.checkpoint = Some(checkpoint::without_links(&folder));
         let payload = plan_payload(&plan, &folder)?;
@@ -230,11 +235,26 @@ pub(crate) fn places(root: &Path, file: &str) -> Places {
     }
 }
 
+/// The folder for a new run. One whose run was killed before anything of it was recorded is used again.
 fn new_folder(root: &Path, run: &str) -> Result<PathBuf, RunFault> {
-    checkpoint::create(root, run).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => RunFault::RunId(format!("there is a run `{run}` already")),
-        _ => RunFault::Io(format!("the run's folder cannot be made: {error}")),
-    })
+    match checkpoint::create(root, run) {
+        Ok(folder) => Ok(folder),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let folder = checkpoint::run_folder(root, run);
+            match sqlite::is_blank(&folder) {
+                true => Ok(folder),
+                false => Err(taken(run)),
+            }
+        }
+        Err(error) => {
+            let message = format!("the run's folder cannot be made: {error}");
+            Err(RunFault::Io(message))
+        }
+    }
+}
+
+fn taken(run: &str) -> RunFault {
+    RunFault::RunId(format!("there is a run `{run}` already"))
 }
 
 /// The record of a plan, in a file beside the journal where it is large.

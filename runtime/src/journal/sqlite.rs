@@ -205,6 +205,44 @@ pub fn ends(folder: &Path) -> Result<Option<(String, String)>, JournalFault> {
     Ok(first.zip(last))
 }
 
+/// Whether nothing was ever recorded in a folder: its run was killed before its start was durable.
+///
+/// A journal that a side file vouches for, or that cannot be read, is not blank: something may be lost in it.
+pub fn is_blank(folder: &Path) -> bool {
+    if !matches!(seal::read(folder), Ok(Seal::Missing)) {
+        return false;
+    }
+    if !folder.join(NAME).exists() {
+        return true;
+    }
+    let Ok(connection) = open_for_reading(folder) else {
+        return false;
+    };
+    let is_none = |query: &str| {
+        let found = connection.query_row(query, [], |_| Ok(()));
+        matches!(found, Err(rusqlite::Error::QueryReturnedNoRows))
+    };
+    is_none("SELECT 1 FROM sqlite_master WHERE name = 'events'")
+        || is_none("SELECT 1 FROM events LIMIT 1")
+}
+
+/// Empties the folder of a blank journal, whose lock is held, for a run that starts.
+pub fn clear_blank(folder: &Path) -> std::io::Result<()> {
+    let ending = |end: &str| folder.join(format!("{NAME}{end}"));
+    for path in [
+        ending(""),
+        ending("-wal"),
+        ending("-shm"),
+        folder.join(seal::NAME),
+    ] {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 fn decode<'a>(
     seq: u64,
     body: &'a [u8],
@@ -287,6 +325,12 @@ fn open_for_writing(folder: &Path) -> Result<Connection, JournalFault> {
 
 fn open_for_reading(folder: &Path) -> Result<Connection, JournalFault> {
     let path = folder.join(NAME);
+    if !path.exists() {
+        return Err(JournalFault::Damaged {
+            record: None,
+            message: "is gone, and its side file is there".to_owned(),
+        });
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags).map_err(io)?;
     connection
