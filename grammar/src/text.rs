@@ -217,7 +217,8 @@ pub(crate) fn block_content(text: &str, literal: Range<usize>) -> (Range<usize>,
         .iter()
         .position(|b| *b == b'\n');
     let start = opener.map_or(literal.end, |newline| literal.start + newline + 1);
-    let closer = literal.end - 3;
+    // A quote that was repaired may be part of a delimiter: then this falls inside its character.
+    let closer = text.floor_char_boundary(literal.end - 3);
     let line = text[literal.start..closer]
         .rfind('\n')
         .map_or(closer, |newline| literal.start + newline + 1);
@@ -284,5 +285,12 @@ mod tests {
         let text = "\"\"\"\n  \"\"\"";
         let (content, _) = block_content(text, 0..text.len());
         assert!(content.is_empty());
+    }
+
+    #[test]
+    fn a_repaired_quote_in_the_closer() {
+        let text = "\"\"\"\n  a\n  \u{201c}\"\"";
+        let (content, margin) = block_content(text, 0..text.len());
+        assert_eq!((&text[content], margin), ("  a", "  "));
     }
 }
