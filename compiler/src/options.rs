@@ -3,6 +3,10 @@
 //! It drives checking, suggestions, defaults, hover, completion and the reference page.
 //! What a property *means* is decided where it is lowered.
 
+mod reference;
+
+pub use reference::reference;
+
 /// The longest timeout, in milliseconds (LANGUAGE §7).
 pub const MAX_TIMEOUT_MS: u64 = (1 << 31) - 1;
 /// The most rounds of a loop (SEMANTICS L1).
@@ -69,7 +73,7 @@ pub struct BlockKind {
 }
 
 /// A property.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Property {
     /// Its name.
     pub name: &'static str,
