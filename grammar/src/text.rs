@@ -217,10 +217,11 @@ pub(crate) fn block_content(text: &str, literal: Range<usize>) -> (Range<usize>,
         .iter()
         .position(|b| *b == b'\n');
     let start = opener.map_or(literal.end, |newline| literal.start + newline + 1);
-    // A quote that was repaired may be part of a delimiter: then this falls inside its character.
+    // A quote that was repaired may be part of a delimiter, which then begins inside its character.
     let closer = text.floor_char_boundary(literal.end - 3);
-    let line = text[literal.start..closer]
-        .rfind('\n')
+    let line = bytes[literal.start..closer.max(literal.start)]
+        .iter()
+        .rposition(|b| *b == b'\n')
         .map_or(closer, |newline| literal.start + newline + 1);
     let margin = &text[line.min(closer)..closer];
     let mut end = line.saturating_sub(1).max(start);
@@ -288,7 +289,10 @@ mod tests {
     }
 
     #[test]
-    fn a_repaired_quote_in_the_closer() {
+    fn a_repaired_quote_in_a_delimiter() {
+        let text = "\u{201c}\"\"\n  a\n  \"\"\"";
+        let (content, margin) = block_content(text, 2..text.len());
+        assert_eq!((&text[content], margin), ("  a", "  "));
         let text = "\"\"\"\n  a\n  \u{201c}\"\"";
         let (content, margin) = block_content(text, 0..text.len());
         assert_eq!((&text[content], margin), ("  a", "  "));

@@ -757,9 +757,12 @@ impl<'s, 'c> Builder<'s, 'c> {
             .filter(|pair| pair.as_rule() == Rule::hole)
         {
             let span = self.span(&hole);
-            self.part(at..span.start as usize, layout, ends, &mut parts);
-            ends.fresh = false;
-            at = span.end as usize;
+            // A hole on the line of the opener stands before the content; that line is a mistake of its own.
+            if at <= span.start as usize {
+                self.part(at..span.start as usize, layout, ends, &mut parts);
+                ends.fresh = false;
+                at = span.end as usize;
+            }
             parts.push(Part::Hole {
                 expr: self.next_expr(&mut hole.into_inner()),
                 span,
@@ -769,7 +772,7 @@ impl<'s, 'c> Builder<'s, 'c> {
         if parts.is_empty() {
             return ExprKind::Text(self.decoder().decode(content, layout, true, ends));
         }
-        self.part(at..content.end, layout, ends, &mut parts);
+        self.part(at..content.end.max(at), layout, ends, &mut parts);
         ExprKind::Template(parts.into_boxed_slice())
     }
 
