@@ -10,7 +10,7 @@ use crate::infer::types::Shapes;
 use crate::load::{Brief, File, LoadError, Loaded, Loader};
 use crate::lower::body::{Findings, SandboxUse};
 use crate::program::{AgentId, AgentRef, Expr, Program, SecretId, TaskId};
-use crate::resolve::{Binding, Declarations, Names};
+use crate::resolve::{Binding, ByName, Declarations, Names};
 
 /// What the phases share.
 pub(crate) struct Context<'t> {
@@ -103,7 +103,7 @@ pub(crate) struct Tables<'t> {
     /// Its tasks, in source order.
     pub tasks: Vec<TaskInfo<'t>>,
     /// The first task of each name.
-    pub keys: HashMap<&'t str, u32>,
+    pub keys: ByName<'t>,
     /// Names in pieces that could not be read.
     pub broken_names: Vec<&'t str>,
     /// Whether a piece that could not be read may have been an input.

@@ -98,11 +98,14 @@ pub(crate) struct Binding<'t> {
     pub of: Option<u32>,
 }
 
+/// Indexes by name.
+pub(crate) type ByName<'t> = HashMap<&'t str, u32, foldhash::fast::FixedState>;
+
 /// The names of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Names<'t> {
     /// The one namespace.
-    pub bindings: HashMap<&'t str, u32>,
+    pub bindings: ByName<'t>,
     /// Secrets have their own: `secret.NAME`.
     pub secrets: HashMap<&'t str, (SecretId, u32)>,
 }

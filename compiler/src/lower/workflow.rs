@@ -1,5 +1,6 @@
 //! Workflows: inputs, policy, tasks in the order in which they need one another, and the output.
 
+use foldhash::fast::FixedState;
 use outpost_grammar::tree::{
     Argument, Block, Entry, Expr as Tree, ExprKind as Kind, PostfixOperation as Operation, Rule,
     Target,
@@ -24,7 +25,7 @@ use crate::program::{
 };
 use crate::resolve::order::Graph;
 use crate::resolve::references::{Finder, Mention, task_kind};
-use crate::resolve::{Declared, Meaning, RESERVED};
+use crate::resolve::{ByName, Declared, Meaning, RESERVED};
 use crate::rules;
 
 /// The tasks of a workflow, and what walking them has shown.
@@ -231,7 +232,8 @@ impl<'t> Context<'t> {
     fn declare_tasks(&mut self, declared: Declared<'t>, entries: &Entries<'t>) {
         let source = declared.source;
         let mut infos: Vec<TaskInfo<'t>> = Vec::with_capacity(entries.blocks.len());
-        let mut keys: HashMap<&'t str, u32> = HashMap::with_capacity(entries.blocks.len());
+        let mut keys: ByName<'t> =
+            HashMap::with_capacity_and_hasher(entries.blocks.len(), FixedState::default());
         for (nested, block) in &entries.blocks {
             if task_kind(nested.name).is_none() {
                 continue;
