@@ -194,7 +194,8 @@ impl Progress {
         // A terminal or a log that is gone does not change the run.
         let _ = match &self.live {
             Some(live) => live.lines.println(line),
-            None => writeln!(io::stderr(), "{line}"),
+            // One write a line: standard error has no buffer.
+            None => io::stderr().write_all(format!("{line}\n").as_bytes()),
         };
     }
 
