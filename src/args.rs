@@ -64,6 +64,7 @@ pub enum Command {
     Explain(ExplainArguments),
     Std(StdArguments),
     Schema(SchemaArguments),
+    Classify(ClassifyArguments),
 }
 
 /// Find everything that can be known before a run
@@ -534,6 +535,41 @@ pub struct SchemaArguments {
     /// The file of the type
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+}
+
+/// Show how a turn of an agent would be judged
+///
+/// Says whether the turn failed, whether by a quota or an outage, by which rule, and when a limit ends.
+/// Runs nothing and asks nobody.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc classify --agent claude --text \"You've hit your 5-hour limit · resets 5:09pm (UTC)\"
+  outpostc classify --agent codex --stdout turn.jsonl --stderr turn.err --exit 1 --format json")]
+pub struct ClassifyArguments {
+    /// The agent's harness
+    #[arg(long, value_name = "NAME")]
+    pub agent: String,
+    /// One failure text, as if a turn had failed by it
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["stdout", "stderr", "exit"])]
+    pub text: Option<String>,
+    /// The recorded standard output
+    #[arg(long, value_name = "FILE", required_unless_present = "text")]
+    pub stdout: Option<PathBuf>,
+    /// The recorded standard error
+    #[arg(long, value_name = "FILE")]
+    pub stderr: Option<PathBuf>,
+    /// The exit status
+    #[arg(long, value_name = "STATUS", default_value_t = 0)]
+    pub exit: i32,
+    /// The moment at which the turn ended, as RFC 3339; now by default
+    #[arg(long, value_name = "TIME")]
+    pub now: Option<String>,
+    /// The zone of times that name none; that of the machine by default
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// Choose the form of the verdict
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
 }
 
 /// Arguments that could not be understood, or help that was asked for.

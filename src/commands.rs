@@ -16,6 +16,7 @@ pub mod logs;
 pub mod runs;
 pub mod status;
 
+pub mod classify;
 pub mod explain;
 pub mod schema;
 pub mod std;
