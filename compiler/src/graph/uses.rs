@@ -1,11 +1,11 @@
 //! What a task uses, found by walking through all it says and through the steps that it calls.
 
+use crate::eval::children;
 use crate::program::{
     Action, AgentId, AgentKind, AgentRef, AgentTurn, Argument, Body, Check, CheckItem, Command,
     Environment, Executable, Expr, ExprKind, Item, Program, Ref, SandboxId, SandboxRef, SecretId,
-    StepId, Task, TaskId, TaskKind, TemplatePart,
+    StepId, Task, TaskId, TaskKind, WorkflowId,
 };
-use crate::program::{Entry, WorkflowId};
 use outpost_stdlib::Value;
 use std::collections::BTreeSet;
 
@@ -88,69 +88,6 @@ pub(crate) fn length(list: &Expr) -> Option<u64> {
         }
         ExprKind::As(inner, _) => length(inner),
         _ => None,
-    }
-}
-
-/// The expressions right inside an expression, in order.
-pub(crate) fn children<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
-    match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Ref(_) => {}
-        ExprKind::Field { of, .. } => visit(of),
-        ExprKind::Index { of, index } => {
-            visit(of);
-            visit(index);
-        }
-        ExprKind::Builtin { arguments, .. } | ExprKind::Call { arguments, .. } => {
-            arguments.iter().for_each(visit);
-        }
-        ExprKind::Not(inner)
-        | ExprKind::Negate(inner)
-        | ExprKind::NotNull(inner)
-        | ExprKind::As(inner, _)
-        | ExprKind::Quote(inner)
-        | ExprKind::Format(inner, _) => visit(inner),
-        ExprKind::Chain { first, rest } => {
-            visit(first);
-            rest.iter().for_each(|(_, operand)| visit(operand));
-        }
-        ExprKind::If { arms, otherwise } => {
-            for (condition, value) in arms {
-                visit(condition);
-                visit(value);
-            }
-            visit(otherwise);
-        }
-        ExprKind::Match { subject, arms } => {
-            visit(subject);
-            arms.iter().for_each(|(_, value)| visit(value));
-        }
-        ExprKind::List(items) => {
-            for item in items {
-                match item {
-                    Item::One(inner) | Item::Spread(inner) => visit(inner),
-                }
-            }
-        }
-        ExprKind::Object(entries) => {
-            for entry in entries {
-                match entry {
-                    Entry::Pair(_, inner) | Entry::Spread(inner) => visit(inner),
-                }
-            }
-        }
-        ExprKind::Comprehension(comprehension) => {
-            visit(&comprehension.list);
-            comprehension.condition.iter().for_each(&mut *visit);
-            visit(&comprehension.element);
-        }
-        ExprKind::Template(parts) => {
-            for part in parts {
-                match part {
-                    TemplatePart::Text(_) => {}
-                    TemplatePart::Hole(hole) => visit(hole),
-                }
-            }
-        }
     }
 }
 
