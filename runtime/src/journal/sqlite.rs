@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// The name of the database in the folder of a run.
 pub const NAME: &str = "journal.db";
+/// What SQLite names its rollback journal.
+const ROLLBACK: &str = "journal.db-journal";
 
 const SCHEMA: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -212,7 +214,8 @@ pub fn is_blank(folder: &Path) -> bool {
     if !matches!(seal::read(folder), Ok(Seal::Missing)) {
         return false;
     }
-    if !folder.join(NAME).exists() {
+    // SQLite keeps a rollback journal only until the database is in WAL mode, which is before the first record.
+    if !folder.join(NAME).exists() || folder.join(ROLLBACK).exists() {
         return true;
     }
     let Ok(connection) = open_for_reading(folder) else {
@@ -230,9 +233,11 @@ pub fn is_blank(folder: &Path) -> bool {
 pub fn clear_blank(folder: &Path) -> std::io::Result<()> {
     let ending = |end: &str| folder.join(format!("{NAME}{end}"));
     for path in [
+        // The database first: where it is not, nothing was recorded, whatever else is left.
         ending(""),
         ending("-wal"),
         ending("-shm"),
+        folder.join(ROLLBACK),
         folder.join(seal::NAME),
     ] {
         match std::fs::remove_file(path) {

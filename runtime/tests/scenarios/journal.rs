@@ -475,3 +475,21 @@ fn what_cannot_run_is_refused_before_the_start() {
     assert_eq!(diagnostics.len(), 1);
     assert!(!world.root().join(".outpost").exists());
 }
+
+/// J2: a run that was killed while SQLite still put its database into WAL mode has done nothing, and its id is free.
+#[test]
+fn a_run_killed_while_its_journal_was_made_can_be_started_again() {
+    let plan = planned(workflow(vec![value("a", &[], int(1))]));
+    let world = World::new();
+    let half = folder(&world);
+    fs::create_dir_all(&half).unwrap();
+    fs::write(half.join("journal.db"), [0u8; 4096]).unwrap();
+    // A rollback journal that says: the database was empty before, go back to that.
+    let mut rollback = vec![0u8; 512];
+    rollback[..8].copy_from_slice(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    rollback[20..24].copy_from_slice(&512u32.to_be_bytes());
+    rollback[24..28].copy_from_slice(&4096u32.to_be_bytes());
+    fs::write(half.join("journal.db-journal"), rollback).unwrap();
+    let ended = world.start(&plan, ok, Extras::default());
+    assert_eq!(ended.record.unwrap().status.name(), "done");
+}
