@@ -22,6 +22,7 @@ pub mod journal;
 pub mod driver;
 pub mod executor;
 pub mod process;
+pub mod workspace;
 
 pub mod classify;
 pub mod harness;
