@@ -256,8 +256,8 @@ impl Walk<'_> {
             AgentKind::Plain(plain) => {
                 if fresh {
                     self.environment(&plain.environment);
-                    let auth = plain.options.iter().filter(|(name, _)| &**name == "auth");
-                    auth.for_each(|(_, value)| self.secrets_of(value));
+                    let auth = plain.auth.as_ref();
+                    self.some(auth.and_then(|auth| auth.credential.as_ref()));
                 }
                 1
             }
@@ -270,23 +270,6 @@ impl Walk<'_> {
                 members.iter().map(|member| self.agent(*member)).sum()
             }
             AgentKind::Broken => 1,
-        }
-    }
-
-    /// `auth: usage(secret.NAME)` is a constant that names the secret.
-    fn secrets_of(&mut self, value: &Value) {
-        match value {
-            Value::Text(text) => {
-                let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-                for (at, secret) in self.program.secrets.iter().enumerate() {
-                    if text.split(word).any(|part| *part == *secret.name) {
-                        self.uses.secrets.insert(SecretId(at as u32));
-                    }
-                }
-            }
-            Value::List(values) => values.iter().for_each(|value| self.secrets_of(value)),
-            Value::Object(object) => object.values().for_each(|value| self.secrets_of(value)),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Number(_) => {}
         }
     }
 
