@@ -72,6 +72,21 @@ pub(crate) fn of(program: &Program, task: &Task) -> Uses {
     walk.uses
 }
 
+/// The agents that a workflow may use, with the members of lists and with those of the workflows that it calls.
+pub fn agents(program: &Program, workflow: WorkflowId) -> BTreeSet<AgentId> {
+    let mut agents = BTreeSet::new();
+    let mut seen = BTreeSet::from([workflow]);
+    let mut due = vec![workflow];
+    while let Some(id) = due.pop() {
+        for task in &program.workflows[id.index()].tasks {
+            let uses = of(program, task);
+            agents.extend(uses.agents);
+            due.extend(uses.calls.into_iter().filter(|call| seen.insert(*call)));
+        }
+    }
+    agents
+}
+
 /// How many elements a list has, where its expression says so.
 pub(crate) fn length(list: &Expr) -> Option<u64> {
     match &list.kind {
