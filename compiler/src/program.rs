@@ -155,6 +155,40 @@ pub struct PlainAgent {
     pub options: Vec<(Arc<str>, Value)>,
     /// Its environment.
     pub environment: Environment,
+    /// `auth`: whose account pays. Nothing: the CLI finds what it finds.
+    pub auth: Option<Auth>,
+}
+
+/// Whose account pays for an agent.
+#[derive(Debug)]
+pub struct Auth {
+    /// Which kind of account.
+    pub kind: AuthKind,
+    /// The token or the key, a text that holds a secret. Nothing: what the machine has.
+    pub credential: Option<Expr>,
+    /// The variable in which the CLI reads the credential; nothing where none is needed (`account` alone).
+    pub variable: Option<Arc<str>>,
+    /// Where it is written.
+    pub at: Location,
+}
+
+/// Which kind of account pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthKind {
+    /// A subscription.
+    Account,
+    /// A key that is billed by use.
+    Usage,
+}
+
+impl AuthKind {
+    /// The word of the language.
+    pub fn word(self) -> &'static str {
+        match self {
+            AuthKind::Account => "account",
+            AuthKind::Usage => "usage",
+        }
+    }
 }
 
 /// A sandbox.

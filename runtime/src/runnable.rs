@@ -1,6 +1,7 @@
 //! What this version compiles but cannot run: told before anything starts, one error for each place.
 
 use crate::executor::HostEnvironment;
+use crate::harness::credentials;
 use outpost_compiler::eval;
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{
@@ -30,7 +31,7 @@ pub fn supports(plan: &Plan) -> Vec<Diagnostic> {
 /// A variable that the machine must provide and that is not set.
 pub const UNSET_VARIABLE: Code = Code("unset-variable");
 
-/// The variables that actions of a plan name and that the machine does not have: one error for each.
+/// The variables that actions and agents of a plan name and that the machine does not have: one error for each.
 pub fn unset_variables(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut known = BTreeSet::new();
@@ -59,6 +60,14 @@ pub fn unset_variables(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
                 .for_each(|(_, value)| named(value));
         }
     }
+    for (_, agent) in credentials::agents(plan) {
+        let auth = agent.auth.as_ref();
+        let credential = auth.and_then(|auth| auth.credential.as_ref());
+        let variables = agent.environment.iter().map(|(_, value)| value);
+        variables.chain(credential).for_each(&mut named);
+    }
+    diagnostics.extend(credentials::unset(plan, host));
+    outpost_grammar::diagnostic::sort(&mut diagnostics);
     diagnostics
 }
 
