@@ -1,10 +1,6 @@
 //! Typed answers: what is read of them, and what an agent is told when nothing can be.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may fail where it stands"
-)]
+#![expect(clippy::panic, reason = "a test may fail where it stands")]
 
 use outpost_runtime::answer::{AnswerFault, MAX_VIOLATIONS, instructions, read, repair};
 use outpost_runtime::fault::FaultCode;

@@ -103,11 +103,14 @@ fn find(text: &str, tag: &str, from: usize) -> Option<usize> {
 
 /// Where the end of a block stands whose value is a text, a list or an object; `effort` is how many bytes may still be looked at.
 fn end_behind_value(text: &str, start: usize, effort: &mut usize) -> Option<usize> {
+    if *effort == 0 {
+        return None;
+    }
     let bytes = text.as_bytes();
     let mut at = start + spaces(&text[start..]);
     if text[at..].starts_with("```") || text[at..].starts_with("~~~") {
         let line = line_at(text, at);
-        *effort = effort.checked_sub(line.len())?;
+        spend(effort, line.len())?;
         if !Fence::opens(line)?.may_be_json() {
             return None;
         }
@@ -122,6 +125,13 @@ fn end_behind_value(text: &str, start: usize, effort: &mut usize) -> Option<usiz
         .count();
     let close = bytes.get(end..end + CLOSE.len())?;
     close.eq_ignore_ascii_case(CLOSE.as_bytes()).then_some(end)
+}
+
+/// Takes from the effort; what it did not suffice for was the last.
+fn spend(effort: &mut usize, bytes: usize) -> Option<()> {
+    let rest = effort.checked_sub(bytes);
+    *effort = rest.unwrap_or(0);
+    rest.map(|_| ())
 }
 
 /// How many bytes of white space come first.
@@ -143,7 +153,7 @@ fn end_of_value(bytes: &[u8], start: usize, effort: &mut usize) -> Option<usize>
             _ => {}
         }
         at += 1;
-        *effort = effort.checked_sub(at - from)?;
+        spend(effort, at - from)?;
         if depth == 0 {
             return (at <= bytes.len()).then_some(at);
         }
