@@ -131,6 +131,9 @@ impl Git {
                         words: outcome.stderr.tail,
                     });
                 }
+                None if name == "status" => format!(
+                    "too many files differ from the commit, their names take more than {WHOLE_LIMIT} bytes: name what is generated in `.gitignore`"
+                ),
                 None => format!("`git {name}` printed more than {WHOLE_LIMIT} bytes"),
             },
             Ended::Stopped => {

@@ -904,6 +904,15 @@ fn what_reaches_git() {
     }
     assert!(!environment.contains("GIT_DIR"), "{environment}");
 
+    // More than can be looked at is told, and not taken for something else.
+    let mut settings = world.settings("r");
+    write(&fake, "#!/bin/sh\nhead -c 17000000 /dev/zero\n");
+    settings.environment = HostEnvironment::new([("PATH".to_owned(), path)]);
+    let fault = with(settings, async |workspaces| {
+        workspaces.state(&folder, &caller()).await.unwrap_err()
+    });
+    says(&fault.message, &["too many files differ", "`.gitignore`"]);
+
     let mut settings = world.settings("r");
     let nowhere = ("PATH".to_owned(), "/nowhere".to_owned());
     settings.environment = HostEnvironment::new([nowhere]);
