@@ -23,6 +23,7 @@ pub mod driver;
 pub mod executor;
 pub mod process;
 pub mod workspace;
+pub mod answer;
 
 pub mod classify;
 pub mod harness;

@@ -5,6 +5,7 @@
 //! It is opened on first use and stays as it is afterwards: nothing in it is ever reset or removed.
 //! A named branch belongs to one run at a time, by a kernel lock.
 //!
+//! Git 2.36 or newer is needed.
 //! Whatever Git says comes from Git's own program, started under the supervisor of the run.
 //! This module decides nothing: it opens, looks, and tells in Git's words what is wrong.
 
@@ -42,6 +43,8 @@ pub struct Settings {
     pub supervisor: Supervisor,
     /// The environment of the machine; only what reaches every action reaches Git.
     pub environment: HostEnvironment,
+    /// The folder of the run, by which its processes are found again; none if the run leaves nothing behind.
+    pub checkpoint: Option<PathBuf>,
     /// The secrets that no message may show.
     pub masks: Masks,
 }
@@ -138,7 +141,12 @@ pub struct Workspaces {
 impl Workspaces {
     /// The workspaces of a run; nothing is touched yet.
     pub fn new(settings: Settings) -> Workspaces {
-        let git = Git::new(settings.supervisor, &settings.environment, settings.masks);
+        let git = Git::new(
+            settings.supervisor,
+            &settings.environment,
+            settings.checkpoint.as_deref(),
+            settings.masks,
+        );
         let place = Place {
             root: settings.root,
             folder: settings.folder,

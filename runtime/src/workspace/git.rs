@@ -4,7 +4,8 @@ use super::Caller;
 use crate::executor::HostEnvironment;
 use crate::fault::{Fault, FaultCode};
 use crate::process::{
-    self, Bounds, Command, CommandOutcome, Ended, KEEP, Masks, Supervisor, WHOLE_LIMIT, signal_name,
+    self, Bounds, CHECKPOINT_VARIABLE, Command, CommandOutcome, Ended, KEEP, Masks, Supervisor,
+    WHOLE_LIMIT, signal_name,
 };
 use std::ffi::OsString;
 use std::path::Path;
@@ -52,14 +53,24 @@ impl Answer {
 
 impl Git {
     /// Git in the environment that reaches every action, speaking English and asking nothing.
-    pub fn new(supervisor: Supervisor, host: &HostEnvironment, masks: Masks) -> Git {
+    pub fn new(
+        supervisor: Supervisor,
+        host: &HostEnvironment,
+        checkpoint: Option<&Path>,
+        masks: Masks,
+    ) -> Git {
         let inherited = host.allowed().filter(|(name, _)| !is_locale(name));
         let fixed = [("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0")];
         let environment = inherited.chain(fixed);
-        let environment = environment.map(|(name, value)| (name.into(), value.into()));
+        let mut environment: Vec<(OsString, OsString)> = environment
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        if let Some(folder) = checkpoint {
+            environment.push((CHECKPOINT_VARIABLE.into(), folder.into()));
+        }
         Git {
             supervisor,
-            environment: environment.collect(),
+            environment,
             masks,
         }
     }
@@ -109,7 +120,8 @@ impl Git {
     }
 
     fn answer(&self, arguments: &[&str], outcome: CommandOutcome) -> Result<Answer, Box<Fault>> {
-        let name = arguments.first().copied().unwrap_or_default();
+        let mut names = arguments.iter().filter(|name| !name.starts_with('-'));
+        let name = names.next().copied().unwrap_or_default();
         let message = match outcome.ended {
             Ended::Exited(status) => match outcome.stdout.whole {
                 Some(output) => {
@@ -119,6 +131,9 @@ impl Git {
                         words: outcome.stderr.tail,
                     });
                 }
+                None if name == "status" => format!(
+                    "too many files differ from the commit, their names take more than {WHOLE_LIMIT} bytes: name what is generated in `.gitignore`"
+                ),
                 None => format!("`git {name}` printed more than {WHOLE_LIMIT} bytes"),
             },
             Ended::Stopped => {

@@ -234,14 +234,16 @@ impl Opening<'_> {
         digest.update([0]);
         digest.update(self.name);
         let digest = hex(&digest.finalize());
-        let named = match common.file_name() {
-            Some(name) if name == ".git" => common.parent().and_then(Path::file_name),
+        // The project's own repository needs no name, and loses none when the project is moved.
+        let named = match identity.file_name() {
+            Some(name) if name == ".git" => identity.parent().and_then(Path::file_name),
             name => name,
         };
         let repository = named.unwrap_or_default().to_string_lossy();
         let repository = repository.strip_suffix(".git").unwrap_or(&repository);
-        let repository = readable(repository);
-        format!("{repository}-{}-{}", readable(self.name), &digest[..8])
+        let parts = [&readable(repository), &readable(self.name), &digest[..8]];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<&str>>().join("-")
     }
 
     fn lock(&self, folder: &Path) -> Result<BranchLock, Box<Fault>> {
