@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use tokio::sync::watch;
 
 use super::conversation::Conversation;
-use super::turn::{Permissions, Reasoning, Settings, Start, Turn};
+use super::turn::{Authentication, Permissions, Reasoning, Settings, Start, Turn};
 use super::{Fork, Harness, built_in};
 use crate::executor::HostEnvironment;
 use crate::process::{self, Bounds, Command, Ended, Masks, Stop, Supervisor, signal_name};
@@ -477,13 +477,17 @@ fn commands(harness: &dyn Harness) -> Vec<super::Invocation> {
     if can.fork == Fork::Arguments {
         starts.push(Start::Fork(conversation));
     }
+    let payers = [Authentication::Account, Authentication::Usage];
+    let modes = modes.into_iter().filter(|mode| can.permissions.has(*mode));
+    let settings = modes.flat_map(|mode| payers.map(|payer| (mode, payer)));
     let mut commands = Vec::new();
-    for permissions in modes.into_iter().filter(|mode| can.permissions.has(*mode)) {
+    for (permissions, authentication) in settings {
+        let mut settings = Settings::plain(permissions);
+        settings.model = Some("m".to_owned());
+        settings.reasoning = can.reasoning.then_some(Reasoning::High);
+        settings.max_output_tokens = can.max_output_tokens.then_some(1);
+        settings.authentication = authentication;
         for start in &starts {
-            let mut settings = Settings::plain(permissions);
-            settings.model = Some("m".to_owned());
-            settings.reasoning = can.reasoning.then_some(Reasoning::High);
-            settings.max_output_tokens = can.max_output_tokens.then_some(1);
             commands.push(harness.command(&Turn {
                 brief: "b",
                 settings: &settings,
