@@ -255,6 +255,7 @@ pub fn passed_through(plan: &Plan, host: &HostEnvironment) -> Vec<(String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use outpost_compiler::program::WorkflowId;
     use outpost_grammar::{SourceId, Span};
 
     fn agent(harness: &str, kind: Option<AuthKind>, variable: Option<&str>) -> PlainAgent {
@@ -377,6 +378,51 @@ mod tests {
             }
         );
         assert!(variables(&copilot, Some("github_pat_1"), &bare).is_ok());
+    }
+
+    #[test]
+    fn a_plan_wants_the_keys_of_the_agents_that_it_uses() {
+        let text = r#"
+secret TOKEN_OF_GITHUB
+agent claude { harness: claude  auth: usage }
+agent codex { harness: codex  auth: usage }
+agent own { harness: gemini  auth: usage  env { GEMINI_API_KEY: "k" } }
+agent helper { harness: copilot  auth: account(secret.TOKEN_OF_GITHUB) }
+agent any { fallback: [claude, codex, own, helper]  on: [quota] }
+agent other { harness: qwen  auth: usage }
+workflow inner { task a { agent: any  brief: "x" }  output: a.text }
+workflow w { task a { workflow: inner() }  output: a }
+workflow v { task a { agent: other  brief: "x" }  output: a.text }
+"#;
+        let mut files = outpost_compiler::Memory::default();
+        files.files.insert("w.outpost".to_owned(), text.into());
+        let compiled = outpost_compiler::compile(&files, "w.outpost");
+        assert!(
+            compiled.diagnostics.is_empty(),
+            "{:?}",
+            compiled.diagnostics
+        );
+        let program = std::sync::Arc::new(compiled.program);
+        let plan = outpost_compiler::plan::build(program, WorkflowId(1)).unwrap();
+        let names: Vec<&str> = agents(&plan)
+            .iter()
+            .map(|(agent, _)| &*agent.name)
+            .collect();
+        assert_eq!(names, ["claude", "codex", "own", "helper"]);
+        let some = host(&[("OPENAI_API_KEY", "o"), ("GEMINI_API_KEY", "g")]);
+        let missing = unset(&plan, &some);
+        let messages: Vec<&str> = missing.iter().map(|one| &*one.message).collect();
+        assert_eq!(messages, ["`ANTHROPIC_API_KEY` is not set on this machine"]);
+        assert_eq!(passed_through(&plan, &some), [set("CODEX_API_KEY", "o")]);
+        let all = crate::runnable::unset_variables(&plan, &some);
+        let messages: Vec<&str> = all.iter().map(|one| &*one.message).collect();
+        assert_eq!(
+            messages,
+            [
+                "`ANTHROPIC_API_KEY` is not set on this machine",
+                "`TOKEN_OF_GITHUB` is not set on this machine",
+            ]
+        );
     }
 
     #[test]
