@@ -6,6 +6,7 @@ pub(crate) mod constants;
 pub(crate) mod entities;
 pub(crate) mod entries;
 pub(crate) mod functions;
+pub(crate) mod harnesses;
 pub(crate) mod sandboxes;
 pub(crate) mod shell;
 pub(crate) mod task;

@@ -114,7 +114,7 @@ pub fn instructions(schema: &serde_json::Value) -> String {
 }
 
 /// The next turn of the same conversation when an answer could not be read.
-pub fn repair(fault: &AnswerFault, schema: &serde_json::Value) -> String {
+pub fn repair(fault: &dyn fmt::Display, schema: &serde_json::Value) -> String {
     format!(
         "Your last answer cannot be used: {fault}\n\
          \n\

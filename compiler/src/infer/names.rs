@@ -144,7 +144,7 @@ impl<'t> Context<'t> {
             "candidate" => words.candidate.clone().map(|kind| (Ref::Candidate, kind)),
             "previous" => words.previous.clone().map(|kind| (Ref::Previous, kind)),
             "result" => match &scope.result {
-                ResultOf::Single(kind) => Some((Ref::Step(0), kind.clone())),
+                ResultOf::Single(index, kind) => Some((Ref::Step(*index), kind.clone())),
                 ResultOf::Several => {
                     self.report(rules::bodies::result_of_several(at));
                     return unknown(at);
@@ -216,7 +216,7 @@ impl<'t> Context<'t> {
             ("feedback", words.feedback),
             ("candidate", words.candidate.is_some()),
             ("previous", words.previous.is_some()),
-            ("result", matches!(scope.result, ResultOf::Single(_))),
+            ("result", matches!(scope.result, ResultOf::Single(..))),
         ];
         names.extend(
             reserved

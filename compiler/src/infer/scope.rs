@@ -72,8 +72,8 @@ pub(crate) enum LocalMeaning {
 pub(crate) enum ResultOf {
     /// No action has run here.
     Nothing,
-    /// The single action's result.
-    Single(Type),
+    /// The single action's result, or in `until` that of its step: its index and its type.
+    Single(u32, Type),
     /// There are several steps; the field holds the names of the first and the last.
     Several,
 }

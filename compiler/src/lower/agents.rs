@@ -1,7 +1,7 @@
 //! Agents, fallback lists, harnesses and what they can do.
 
 use outpost_grammar::tree::{
-    Argument, Entry, Expr as TreeExpr, ExprKind as Kind, PostfixOperation as Operation, Target,
+    Argument, Entry, Expr as TreeExpr, ExprKind as Kind, PostfixOperation as Operation,
 };
 use outpost_grammar::{Diagnostic, Location, SourceId};
 use outpost_stdlib::{Type, Value};
@@ -16,7 +16,8 @@ use crate::logins::{self, Login};
 use crate::lower::entries::Entries;
 use crate::options::{self, HARNESSES};
 use crate::program::{
-    Agent, AgentId, AgentKind, AgentRef, Auth, AuthKind, Expr as Credential, PlainAgent, Ref,
+    Agent, AgentId, AgentKind, AgentRef, Auth, AuthKind, Expr as Credential, HarnessId, PlainAgent,
+    Ref,
 };
 use crate::resolve::suggest::nearest;
 use crate::resolve::{Declared, Meaning};
@@ -107,74 +108,6 @@ pub(crate) fn built_in_supports(harness: &str, ability: &str) -> bool {
 }
 
 impl<'t> Context<'t> {
-    /// Declared harnesses and extensions of built-in ones.
-    pub(crate) fn lower_harnesses(&mut self) {
-        for declared in self.declared.harnesses.clone() {
-            let entries = self.entries(declared.source, declared.block, &options::HARNESS);
-            if HARNESSES.contains(&declared.name.text) {
-                self.report(rules::agents::built_in_harness(
-                    declared.at(),
-                    declared.name.text,
-                ));
-            }
-            if entries.field("command").is_none() && !entries.broken {
-                let head = entries.head();
-                self.report(rules::options::missing_property(
-                    head,
-                    "harness",
-                    declared.name.text,
-                    "command",
-                ));
-            }
-            self.check_options(&entries);
-            for (nested, block) in &entries.blocks {
-                if nested.name == "limits" {
-                    self.check_limits(declared.source, block);
-                }
-            }
-        }
-        for declared in self.declared.extensions.clone() {
-            let entries = self.entries(declared.source, declared.block, &options::EXTEND);
-            if let Some(Target::Name(name)) = &declared.block.target {
-                self.harness_named(declared.source, entries.at(name.span), name.text);
-            }
-            for (_, block) in &entries.blocks {
-                self.check_limits(declared.source, block);
-            }
-        }
-    }
-
-    fn check_limits(&mut self, source: SourceId, block: &'t outpost_grammar::tree::Block<'t>) {
-        let entries = self.entries(source, block, &options::LIMITS);
-        for (property, field) in &entries.fields {
-            let at = entries.at(field.value.span);
-            let patterns = match self.constant_value(source, property.name, &field.value) {
-                Some(Value::Text(text)) => vec![text],
-                Some(Value::List(list)) => list
-                    .iter()
-                    .filter_map(|value| match value {
-                        Value::Text(text) => Some(text.clone()),
-                        _ => None,
-                    })
-                    .collect(),
-                Some(_) => {
-                    self.report(rules::agents::bad_pattern(
-                        at,
-                        property.name,
-                        "a text or a list of texts is wanted",
-                    ));
-                    continue;
-                }
-                None => continue,
-            };
-            for pattern in patterns {
-                if let Err(reason) = outpost_stdlib::functions::check_pattern(&pattern) {
-                    self.report(rules::agents::bad_pattern(at, property.name, &reason));
-                }
-            }
-        }
-    }
-
     /// Checks the literal properties of a block by their kinds, and gives those that are constant.
     pub(crate) fn check_options(&mut self, entries: &Entries<'t>) -> Vec<(Arc<str>, Value)> {
         let mut found = Vec::new();
@@ -255,14 +188,20 @@ impl<'t> Context<'t> {
                 Kind::Name(word) => {
                     let at = entries.at(field.value.span);
                     self.harness_named(entries.source, at, word)
-                        .then(|| Arc::from(*word))
                 }
                 Kind::Postfix(_) => {
                     let scope = Scope::file(entries.source, "an agent");
                     self.entity(&scope, &field.value, "harness", |meaning| {
                         matches!(meaning, Meaning::Harness(_))
                     })
-                    .map(|binding| Arc::from(self.bindings[binding as usize].name))
+                    .map(|binding| {
+                        let binding = &self.bindings[binding as usize];
+                        let declared = match binding.meaning {
+                            Meaning::Harness(id) => Some(HarnessId(id)),
+                            _ => None,
+                        };
+                        (Arc::from(binding.name), declared)
+                    })
                 }
                 Kind::Broken => None,
                 Kind::Text(text) => {
@@ -300,7 +239,7 @@ impl<'t> Context<'t> {
         let Some(harness) = harness else {
             return AgentKind::Broken;
         };
-        let harness: Arc<str> = harness;
+        let (harness, declared): (Arc<str>, Option<HarnessId>) = harness;
         for ability in ["reasoning", "maxOutputTokens"] {
             if let Some(field) = entries.field(ability)
                 && !self.harness_supports(entries.source, &harness, ability)
@@ -312,13 +251,14 @@ impl<'t> Context<'t> {
             }
         }
         let scripted = &*harness == "scripted";
-        if let Some(field) = entries.field("turns")
-            && !scripted
-        {
-            self.report(rules::agents::turns_without_script(
-                entries.at(field.name.span),
-                &harness,
-            ));
+        if let Some(field) = entries.field("turns") {
+            match scripted {
+                true => self.check_script(entries),
+                false => self.report(rules::agents::turns_without_script(
+                    entries.at(field.name.span),
+                    &harness,
+                )),
+            }
         }
         if let Some(permissions) = entries.field("permissions")
             && matches!(bare(&permissions.value).kind, Kind::Name("bypass"))
@@ -341,6 +281,7 @@ impl<'t> Context<'t> {
         let auth = written.and_then(|written| self.login(&agent, written, model.as_deref()));
         AgentKind::Plain(PlainAgent {
             harness,
+            declared,
             model,
             options,
             environment,
@@ -348,22 +289,31 @@ impl<'t> Context<'t> {
         })
     }
 
-    /// Whether there is such a harness; an unknown one is reported.
-    fn harness_named(&mut self, source: SourceId, at: Location, name: &'t str) -> bool {
-        if let Some(binding) = self.binding(source, name)
-            && matches!(
-                self.bindings[binding as usize].meaning,
-                Meaning::Harness(_) | Meaning::Broken
-            )
-        {
-            self.mark(binding);
-            return true;
+    /// A harness by its name, and the declaration if a file has one; an unknown one is reported.
+    pub(crate) fn harness_named(
+        &mut self,
+        source: SourceId,
+        at: Location,
+        name: &'t str,
+    ) -> Option<(Arc<str>, Option<HarnessId>)> {
+        if let Some(binding) = self.binding(source, name) {
+            match self.bindings[binding as usize].meaning {
+                Meaning::Harness(id) => {
+                    self.mark(binding);
+                    return Some((Arc::from(name), Some(HarnessId(id))));
+                }
+                Meaning::Broken => {
+                    self.mark(binding);
+                    return None;
+                }
+                _ => {}
+            }
         }
         if HARNESSES.contains(&name) {
-            return true;
+            return Some((Arc::from(name), None));
         }
         if self.files[source.0 as usize].broken_names.contains(name) {
-            return false;
+            return None;
         }
         let mut names = HARNESSES.to_vec();
         names.extend(self.names_of(source, |meaning| matches!(meaning, Meaning::Harness(_))));
@@ -372,7 +322,7 @@ impl<'t> Context<'t> {
         self.report(rules::names::unknown_entity(
             at, name, "harness", near, &names,
         ));
-        false
+        None
     }
 
     /// The block of a declared harness, that of the same file first.

@@ -21,9 +21,6 @@ use crate::resolve::references::run_names;
 use crate::resolve::{Meaning, RESERVED};
 use crate::rules;
 
-/// The longest silence of an agent unless it is said (SEMANTICS S4a).
-const AGENT_IDLE: Duration = Duration::from_secs(600);
-
 /// A sandbox where a task uses it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SandboxUse {
@@ -92,7 +89,7 @@ impl<'t> Context<'t> {
             .collect();
         if let Some(action) = self.single_action(entries, &runs) {
             let (action_kind, kind, at) = self.action(scope, entries, &action, None);
-            scope.result = ResultOf::Single(kind.clone());
+            scope.result = ResultOf::Single(0, kind.clone());
             let step = Step {
                 name: None,
                 at,
@@ -575,7 +572,9 @@ impl<'t> Context<'t> {
         if let (Some(field), Some(agent)) = (entries.field("repairs"), agent) {
             self.needs_ability(agent, "continue", "repairs", entries.at(field.name.span));
         }
-        let outer = std::mem::replace(&mut scope.result, ResultOf::Single(kind.clone()));
+        let index = scope.steps.len() as u32;
+        let own = ResultOf::Single(index, kind.clone());
+        let outer = std::mem::replace(&mut scope.result, own);
         let until = entries
             .field("until")
             .map(|field| self.condition(scope, &field.value, "`until`"));
@@ -599,7 +598,7 @@ impl<'t> Context<'t> {
             passes,
             until,
             timeout,
-            idle: self.duration(entries, "idle").or(Some(AGENT_IDLE)),
+            idle: self.duration(entries, "idle"),
             environment,
         };
         (Action::Agent(Box::new(turn)), kind)
@@ -784,7 +783,7 @@ impl<'t> Context<'t> {
         let mut index = 0;
         if let Some(action) = self.single_action(entries, &runs) {
             let (lowered, kind, at) = self.action(scope, entries, &action, None);
-            scope.result = ResultOf::Single(kind);
+            scope.result = ResultOf::Single(0, kind);
             items.push(CheckItem::Step(Step {
                 name: None,
                 at,

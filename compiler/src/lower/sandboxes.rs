@@ -90,7 +90,8 @@ impl<'t> Context<'t> {
                     named.push((name.clone(), repository, at, id as u32));
                 }
             }
-            if let Some(hook) = entries.nested("hook") {
+            let hook = entries.nested("hook");
+            if let Some(hook) = hook {
                 let hook = self.entries(declared.source, hook, &options::HOOK);
                 self.check_options(&hook);
             }
@@ -106,6 +107,7 @@ impl<'t> Context<'t> {
                 branch,
                 options,
                 environment,
+                hook: hook.map(|hook| entries.at(hook.keyword.span)),
             });
         }
     }

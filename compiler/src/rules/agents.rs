@@ -25,6 +25,8 @@ pub const AUTH_CONFLICT: Code = Code("auth-conflict");
 pub const OPEN_CREDENTIAL: Code = Code("open-credential");
 /// A pattern that is no regular expression.
 pub const BAD_PATTERN: Code = Code("bad-pattern");
+/// A turn of a scripted agent that is none.
+pub const BAD_TURN: Code = Code("bad-turn");
 /// An agent that may do everything unasked.
 pub const BYPASS: Code = Code("bypass-permissions");
 /// Something that the agent's CLI cannot do.
@@ -47,6 +49,7 @@ pub(crate) const CODES: &[Code] = &[
     AUTH_CONFLICT,
     OPEN_CREDENTIAL,
     BAD_PATTERN,
+    BAD_TURN,
     BYPASS,
     UNSUPPORTED,
     CONTINUE_AGENT,
@@ -243,6 +246,11 @@ pub(crate) fn bad_pattern(at: Location, property: &str, reason: &str) -> Diagnos
         at,
         format!("`{property}` is no regular expression: {reason}"),
     )
+}
+
+pub(crate) fn bad_turn(at: Location, reason: &str) -> Diagnostic {
+    Diagnostic::error(BAD_TURN, at, format!("this is no turn of a scripted agent: {reason}"))
+        .help("write `{ text: \"…\" }` or `{ fail: quota }`; `edit`, `commit`, `usage`, `delay` and others may stand beside")
 }
 
 pub(crate) fn bypass(at: Location, name: &str) -> Diagnostic {
