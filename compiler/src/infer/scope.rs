@@ -43,6 +43,14 @@ pub(crate) struct Scope<'t> {
     pub reads_feedback: bool,
     /// Whether the expression stands in a `test`.
     pub test: bool,
+    /// Where the template that is being expanded is called.
+    pub called: Option<Location>,
+    /// The agents whose whole results the steps of this body are, by their index.
+    pub answers: Vec<(u32, AgentRef)>,
+    /// The agent whose whole result the value of the last body was.
+    pub answered: Option<AgentRef>,
+    /// The agent whose whole result the candidate is.
+    pub candidate_of: Option<AgentRef>,
 }
 
 /// A variable or a parameter.
@@ -138,6 +146,10 @@ impl<'t> Scope<'t> {
             output: false,
             reads_feedback: false,
             test: false,
+            called: None,
+            answers: Vec::new(),
+            answered: None,
+            candidate_of: None,
         }
     }
 
