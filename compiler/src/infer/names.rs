@@ -306,7 +306,11 @@ impl<'t> Context<'t> {
         };
         self.used[usage as usize] = true;
         if scope.secrets == Secrets::No {
-            self.report(rules::secrets::misplaced_secret(at, name, scope.place));
+            self.report(rules::secrets::misplaced_secret(
+                at,
+                name,
+                scope.slot.unwrap_or(scope.place),
+            ));
             return unknown(at);
         }
         reference(at, Ref::Secret(id), Type::String)
@@ -320,7 +324,11 @@ impl<'t> Context<'t> {
         name: &str,
     ) -> Typed {
         if scope.secrets != Secrets::Environment {
-            self.report(rules::secrets::misplaced_env(at, name, scope.place));
+            self.report(rules::secrets::misplaced_env(
+                at,
+                name,
+                scope.slot.unwrap_or(scope.place),
+            ));
             return unknown(at);
         }
         reference(at, Ref::Env(Arc::from(name)), Type::String)

@@ -505,10 +505,13 @@ impl<'t> Context<'t> {
 
     /// Computes what is constant; a constant that cannot be computed is reported.
     fn fold(&mut self, expr: Expr, kind: Type) -> Typed {
-        match fold::fold(expr) {
+        if kind == Type::Unknown {
+            return Typed { expr, kind };
+        }
+        match fold::fold(expr, &self.program) {
             Ok(expr) => Typed { expr, kind },
             Err((at, reason)) => {
-                self.report(rules::types::constant_fails(at, reason));
+                self.report(rules::types::constant_fails(at, &reason));
                 unknown(at)
             }
         }

@@ -15,6 +15,8 @@ pub(crate) struct Scope<'t> {
     pub text: SourceId,
     /// Where the expression stands, for messages: "a task", "the workflow's output".
     pub place: &'static str,
+    /// Which property the expression is for, for messages about what would be seen there: "a brief".
+    pub slot: Option<&'static str>,
     /// Whether inputs and tasks of the current workflow are visible.
     pub workflow: bool,
     /// The task whose body this is, by its index in the current workflow.
@@ -132,6 +134,7 @@ impl<'t> Scope<'t> {
             source,
             text: source,
             place,
+            slot: None,
             workflow: false,
             task: None,
             locals: Vec::new(),

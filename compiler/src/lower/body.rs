@@ -87,7 +87,9 @@ impl<'t> Context<'t> {
         let answer = answer.map(|(_, agent)| *agent);
         let (output, kind) = match entries.field("output") {
             Some(field) => {
+                let outer = scope.slot.replace("an output");
                 let typed = self.infer(scope, &field.value);
+                scope.slot = outer;
                 (Some(typed.expr), typed.kind)
             }
             None => (None, kind),
@@ -353,6 +355,14 @@ impl<'t> Context<'t> {
         };
         self.check_action_options(entries, action.name);
         let value = &action.field.value;
+        let outer = scope.slot.replace(match action.name {
+            "value" => "a value",
+            "command" => "the arguments of a command",
+            "shell" => "a shell text",
+            "assert" => "a condition",
+            "step" | "workflow" => "the arguments of a call",
+            _ => "a brief",
+        });
         let (lowered, kind) = match action.name {
             "value" => {
                 let typed = self.infer(scope, value);
@@ -392,6 +402,7 @@ impl<'t> Context<'t> {
             }
             _ => self.agent_turn(scope, entries, action),
         };
+        scope.slot = outer;
         (lowered, kind, at)
     }
 
@@ -432,7 +443,14 @@ impl<'t> Context<'t> {
         name: &str,
     ) -> Option<Expr> {
         let field = entries.field(name)?;
-        Some(self.expect(scope, &field.value, &Type::String, &format!("`{name}`")))
+        let outer = scope.slot.replace(match name {
+            "stdin" => "standard input",
+            "directory" => "the name of a folder",
+            _ => "a message",
+        });
+        let lowered = self.expect(scope, &field.value, &Type::String, &format!("`{name}`"));
+        scope.slot = outer;
+        Some(lowered)
     }
 
     /// `in:`.
@@ -779,6 +797,7 @@ impl<'t> Context<'t> {
                         Some(called) => diagnostic.also(called, "called here"),
                         None => diagnostic,
                     });
+                    return Some(typed.expr);
                 } else if !nullable && !unknown {
                     self.report(rules::agents::agent_beside_continue(
                         at,
@@ -873,10 +892,14 @@ impl<'t> Context<'t> {
 
     /// What a called step asks of the agents that it is given.
     fn check_needs(&mut self, at: Location, needs: &[Need], arguments: &[Argument]) {
+        let mut told: Option<Location> = None;
         for need in needs {
             let Some(Argument::Agent(agent)) = arguments.get(need.param.index()) else {
                 continue;
             };
+            if told == Some(need.at) {
+                continue;
+            }
             let id = match agent {
                 AgentRef::Param(param) => {
                     self.findings.needs.push(Need {
@@ -907,6 +930,7 @@ impl<'t> Context<'t> {
                         let diagnostic =
                             rules::agents::continue_with_fallback(at, need.property, &name, place);
                         self.report(diagnostic.also(need.at, "asked for here"));
+                        told = Some(need.at);
                     }
                 }
             }
@@ -973,7 +997,9 @@ impl<'t> Context<'t> {
                 let lowered = self.condition(scope, when, "`when`");
                 let facts = scope.facts.len();
                 self.assume(scope, when, true);
+                let outer = scope.slot.replace("feedback");
                 let text = self.expect(scope, text, &Type::String, "`reject`");
+                scope.slot = outer;
                 scope.facts.truncate(facts);
                 self.assume(scope, when, false);
                 Some(CheckItem::Reject {

@@ -513,7 +513,9 @@ impl<'t> Context<'t> {
         let keyword = entries.block.keyword.text;
         match entries.field(name) {
             Some(field) => {
+                let outer = scope.slot.replace("what a person is shown");
                 let lowered = self.expect(scope, &field.value, &Type::String, &format!("`{name}`"));
+                scope.slot = outer;
                 if let ExprKind::Const(Value::Text(text)) = &lowered.kind
                     && text.trim().is_empty()
                     && matches!(bare(&field.value).kind, Kind::Text(_))
@@ -703,9 +705,11 @@ impl<'t> Context<'t> {
                 ));
             }
         }
+        let outer = scope.slot.replace("the key of a cache");
         let key = entries
             .field("key")
             .map(|field| self.infer(scope, &field.value).expr);
+        scope.slot = outer;
         let version = entries
             .field("version")
             .map(|field| self.expect(scope, &field.value, &Type::String, "`version`"));

@@ -213,7 +213,8 @@ fn attempts(ctx: &Context<'_>, task: &Task, findings: &Findings) -> (u64, Option
             };
             (least, most.map(|most| most.saturating_mul(count)))
         }
-        None if race => (0, most.map(|most| most.saturating_mul(MAX_RACE as u64))),
+        // Without a candidate a race fails.
+        None if race => (least, most.map(|most| most.saturating_mul(MAX_RACE as u64))),
         None => (0, None),
     }
 }
