@@ -4,14 +4,16 @@
 
 use outpost_grammar::tree::Comment;
 use outpost_grammar::{Code, Diagnostic, Location, Source, SourceId, SourceMap, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A credential in the text of a file.
 pub const LITERAL_CREDENTIAL: Code = Code("literal-credential");
 
 pub(crate) const CODES: &[Code] = &[LITERAL_CREDENTIAL];
 
-/// How much of a credential is enough to find it in a message.
-const RECOGNISED: usize = 12;
+/// How much of the secret part is hidden in a message, if it is there.
+const RECOGNISED: usize = 6;
 
 /// How many different characters the secret part of a credential has at least.
 const MIN_DIFFERENT: usize = 8;
@@ -98,6 +100,12 @@ const SHAPES: &[Shape] = &[
     shape("xoxs-", (10, MANY), is_dashed, "a token of Slack"),
 ];
 
+/// How long the kind of a private key is at most, with the words `PRIVATE KEY`.
+const MAX_KEY_KIND: usize = 40;
+
+/// How long the first line of the key itself is at least.
+const MIN_KEY_LINE: usize = 16;
+
 const PEM_START: &str = "-----BEGIN ";
 const PEM_END: &str = "PRIVATE KEY-----";
 
@@ -115,6 +123,11 @@ fn is_dashed(byte: u8) -> bool {
 
 fn is_url_safe(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// What the lines of a private key are made of, breaks and escaped breaks included.
+fn is_key_text(byte: u8) -> bool {
+    is_alphanumeric(byte) || b"+/=\\".contains(&byte) || byte.is_ascii_whitespace()
 }
 
 fn is_upper(byte: u8) -> bool {
@@ -169,69 +182,87 @@ fn credentials(text: &str, comments: &[Comment]) -> Vec<Found> {
             continue;
         }
         let begins = matches!(bytes[at], b's' | b'g' | b'A' | b'x' | b'-');
-        match begins.then(|| credential_at(text, at)).flatten() {
-            Some(found) => {
-                at = found.end;
-                all.push(found);
-            }
-            None => at += 1,
-        }
+        let (found, next) = match begins {
+            true => credential_at(text, at),
+            false => (None, at + 1),
+        };
+        all.extend(found);
+        at = next;
     }
     all
 }
 
-/// The credential that begins at a byte.
-fn credential_at(text: &str, at: usize) -> Option<Found> {
+/// The credential that begins at a byte, and where to look on: no byte is looked at many times.
+fn credential_at(text: &str, at: usize) -> (Option<Found>, usize) {
     let bytes = text.as_bytes();
     if at > 0 && is_word(bytes[at - 1]) {
-        return None;
+        return (None, at + 1);
     }
     let rest = &bytes[at..];
     if rest.starts_with(PEM_START.as_bytes()) {
-        return private_key(text, at);
+        let found = private_key(text, at);
+        return (found, found.map_or(at + PEM_START.len(), |found| found.end));
     }
-    let shape = SHAPES
-        .iter()
-        .find(|shape| rest.starts_with(shape.prefix.as_bytes()))?;
+    let fits = |shape: &&Shape| rest.starts_with(shape.prefix.as_bytes());
+    let Some(shape) = SHAPES.iter().find(fits) else {
+        return (None, at + 1);
+    };
     let body = &rest[shape.prefix.len()..];
-    let length = body.iter().take_while(|byte| (shape.part)(**byte)).count();
-    if !(shape.least..=shape.most).contains(&length) {
-        return None;
+    let body_end = body.iter().take(shape.most + 1);
+    let length = body_end.take_while(|byte| (shape.part)(**byte)).count();
+    if length < shape.least {
+        return (None, at + 1);
     }
     let end = at + shape.prefix.len() + length;
     // What goes on as a word is something else.
-    if bytes.get(end).copied().is_some_and(is_word) || is_placeholder(&body[..length]) {
-        return None;
+    let goes_on = length > shape.most || bytes.get(end).copied().is_some_and(is_word);
+    if goes_on || is_placeholder(&body[..length]) {
+        return (None, end);
     }
-    Some(Found {
+    let found = Found {
         start: at,
         end,
         prefix: shape.prefix,
         name: shape.name,
-    })
+    };
+    (Some(found), end)
 }
 
 /// `-----BEGIN … PRIVATE KEY-----`, and the lines of the key.
 fn private_key(text: &str, at: usize) -> Option<Found> {
-    let line = text[at..].lines().next()?;
-    let head = line.find(PEM_END)?;
-    let kind = &line[PEM_START.len().min(head)..head];
-    if !kind.bytes().all(|byte| is_upper(byte) || byte == b' ') {
+    let after = at + key_head(&text.as_bytes()[at..])?;
+    let body = text.as_bytes()[after..].iter();
+    let length = body.take_while(|byte| is_key_text(**byte)).count();
+    let key = text[after..after + length].trim_end();
+    let first = key.trim_start_matches(|c: char| c.is_whitespace() || c == '\\' || c == 'n');
+    let line = first
+        .bytes()
+        .take_while(|byte| is_alphanumeric(*byte) || b"+/=".contains(byte));
+    // The first line alone is a word of a search, not a key.
+    if line.count() < MIN_KEY_LINE {
         return None;
     }
-    let after = at + head + PEM_END.len();
-    let part =
-        |byte: &u8| is_alphanumeric(*byte) || b"+/=\\".contains(byte) || byte.is_ascii_whitespace();
-    let body = text.as_bytes()[after..]
-        .iter()
-        .take_while(|byte| part(byte));
-    let end = after + text[after..after + body.count()].trim_end().len();
+    let end = after + key.len();
     Some(Found {
         start: at,
         end,
         prefix: "-----BEGIN PRIVATE KEY-----",
         name: "a private key",
     })
+}
+
+/// How long the first line of a private key is, if the text begins with one.
+fn key_head(text: &[u8]) -> Option<usize> {
+    let rest = text.strip_prefix(PEM_START.as_bytes())?;
+    let kind = rest.iter().take(MAX_KEY_KIND);
+    let kind = kind
+        .take_while(|byte| is_upper(**byte) || **byte == b' ')
+        .count();
+    // `RSA ` and the like, before `PRIVATE KEY`, which are capitals too.
+    let words = &rest[..kind];
+    let end = words.strip_suffix(b"PRIVATE KEY")?;
+    let dashes = rest[kind..].starts_with(b"-----");
+    dashes.then_some(PEM_START.len() + end.len() + PEM_END.len())
 }
 
 /// Whether the secret part is none: too uniform, or an example's.
@@ -258,37 +289,44 @@ pub(crate) fn mask(sources: &mut SourceMap, diagnostics: &mut [Diagnostic], plac
     if places.is_empty() {
         return;
     }
-    let found: Vec<String> = places
-        .iter()
-        .map(|at| sources.text(*at).to_owned())
-        .collect();
+    let mut spoilt: HashMap<SourceId, Vec<Span>> = HashMap::new();
+    for at in places {
+        spoilt.entry(at.source).or_default().push(at.span);
+    }
     let mut masked = SourceMap::default();
     for (id, source) in sources.iter() {
-        let mut bytes = source.text.as_bytes().to_vec();
-        for at in places.iter().filter(|at| at.source == id) {
-            let (start, end) = (at.span.start as usize, at.span.end as usize);
-            let shown = shown_prefix(&source.text[start..end]);
-            let hidden = bytes[start + shown..end].iter_mut();
-            hidden
-                .filter(|byte| byte.is_ascii_graphic())
-                .for_each(|byte| *byte = b'*');
-        }
-        let text = String::from_utf8(bytes).unwrap_or_default();
+        let text = match spoilt.get(&id) {
+            Some(spans) => Arc::from(without(&source.text, spans)),
+            None => source.text.clone(),
+        };
         masked.add(Source::new(source.name.clone(), text));
     }
     *sources = masked;
     for diagnostic in diagnostics {
-        let spoilt = |at: Location| places.iter().any(|place| place.source == at.source);
-        if diagnostic.fixes.iter().any(|fix| spoilt(fix.at)) {
-            diagnostic.fixes.clear();
+        let fixes = &mut diagnostic.fixes;
+        if fixes.iter().any(|fix| spoilt.contains_key(&fix.at.source)) {
+            fixes.clear();
         }
-        let words = [&mut diagnostic.message].into_iter();
-        let words = words.chain(diagnostic.help.as_mut());
-        let words = words.chain(diagnostic.notes.iter_mut());
-        for text in words.chain(diagnostic.labels.iter_mut().map(|label| &mut label.text)) {
-            found.iter().for_each(|found| hide(text, found));
-        }
+        hide(&mut diagnostic.message);
+        diagnostic.help.iter_mut().for_each(hide);
+        diagnostic.notes.iter_mut().for_each(hide);
+        let labels = diagnostic.labels.iter_mut();
+        labels.for_each(|label| hide(&mut label.text));
     }
+}
+
+/// A text of the same length with stars for credentials.
+fn without(text: &str, spans: &[Span]) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for span in spans {
+        let (start, end) = (span.start as usize, span.end as usize);
+        let shown = shown_prefix(&text[start..end]);
+        let hidden = bytes[start + shown..end].iter_mut();
+        hidden
+            .filter(|byte| byte.is_ascii_graphic())
+            .for_each(|byte| *byte = b'*');
+    }
+    String::from_utf8(bytes).expect("letters were replaced by stars")
 }
 
 /// How many bytes of a credential may be shown.
@@ -296,27 +334,33 @@ fn shown_prefix(found: &str) -> usize {
     let shape = SHAPES.iter().find(|shape| found.starts_with(shape.prefix));
     match shape {
         Some(shape) => shape.prefix.len(),
-        None => found.find(PEM_END).map_or(0, |head| head + PEM_END.len()),
+        None => key_head(found.as_bytes()).unwrap_or(0),
     }
 }
 
-/// Hides a credential in a message, also where only its beginning is quoted.
-fn hide(text: &mut String, found: &str) {
-    let shown = shown_prefix(found);
-    let secret = &found[shown..];
-    let known = match secret.char_indices().nth(RECOGNISED) {
-        Some((end, _)) => &found[..shown + end],
-        None => found,
-    };
-    while let Some(start) = text.find(known) {
-        let start = start + shown;
-        let same = text[start..]
-            .bytes()
-            .zip(secret.bytes())
-            .take_while(|(one, other)| one == other)
-            .count();
-        text.replace_range(start..start + same, "…");
+/// Hides credentials in a message, also where only the beginning of one is quoted.
+fn hide(text: &mut String) {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let shape = SHAPES.iter().find(|shape| rest.starts_with(shape.prefix));
+        let (prefix, part): (usize, fn(u8) -> bool) = match shape {
+            Some(shape) => (shape.prefix.len(), shape.part),
+            None => match key_head(rest.as_bytes()) {
+                Some(head) => (head, is_key_text),
+                None => (first.len_utf8(), |_| false),
+            },
+        };
+        let secret = rest.bytes().skip(prefix).take_while(|byte| part(*byte));
+        let length = secret.count();
+        shown.push_str(&rest[..prefix]);
+        match length >= RECOGNISED {
+            true => shown.push('…'),
+            false => shown.push_str(&rest[prefix..prefix + length]),
+        }
+        rest = &rest[prefix + length..];
     }
+    *text = shown;
 }
 
 #[cfg(test)]
@@ -367,21 +411,31 @@ mod tests {
 
     #[test]
     fn a_private_key_is_found_to_its_end() {
-        let text = format!("{PEM_START}RSA {PEM_END}\nabc\n-----END RSA {PEM_END}");
+        let text = format!("{PEM_START}RSA {PEM_END}\nMIIEowIBAAKCAQEA\n-----END RSA {PEM_END}");
         let all = credentials(&text, &[]);
         assert_eq!(all.len(), 1);
-        assert!(text[..all[0].end].ends_with("\nabc"));
-        assert!(credentials(&format!("{PEM_START}PUBLIC KEY-----"), &[]).is_empty());
+        assert!(text[..all[0].end].ends_with("\nMIIEowIBAAKCAQEA"));
+        assert!(
+            credentials(
+                &format!("{PEM_START}PUBLIC KEY-----\nMIIEowIBAAKCAQEA"),
+                &[]
+            )
+            .is_empty()
+        );
+        assert!(credentials(&format!("grep '{PEM_START}{PEM_END}' and more"), &[]).is_empty());
     }
 
     #[test]
     fn a_message_does_not_quote_it() {
         let secret = format!("sk-ant-{}", "kQ7vZ2mN9xR4tY6wB1cD8fG3hJ5lP0sA7eU2");
         let mut whole = format!("`{secret}` says nothing");
-        hide(&mut whole, &secret);
+        hide(&mut whole);
         assert_eq!(whole, "`sk-ant-…` says nothing");
         let mut part = format!("`{} …` says nothing", &secret[..30]);
-        hide(&mut part, &secret);
+        hide(&mut part);
         assert_eq!(part, "`sk-ant-… …` says nothing");
+        let mut other = format!("{PEM_START}{PEM_END}\nabcdefgh é sk-ant-");
+        hide(&mut other);
+        assert_eq!(other, format!("{PEM_START}{PEM_END}…é sk-ant-"));
     }
 }
