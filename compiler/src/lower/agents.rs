@@ -453,6 +453,14 @@ impl<'t> Context<'t> {
     fn alike_members(&mut self, members: &[(AgentId, Location)]) {
         let mut seen: HashMap<(SourceId, Vec<String>), (AgentId, Location)> = HashMap::new();
         for (member, at) in members {
+            // A scripted agent does what a test gives it to do.
+            let scripted = match &self.program.agents[member.index()].kind {
+                AgentKind::Plain(plain) => &*plain.harness == "scripted",
+                AgentKind::Fallback { .. } | AgentKind::Broken => true,
+            };
+            if scripted {
+                continue;
+            }
             let declared = self.declared.agents[member.index()];
             let mut written: Vec<String> = declared
                 .block

@@ -156,11 +156,16 @@ struct Reader {
     line: String,
     /// Whether the next character goes on with a word.
     in_word: bool,
+    /// Whether the text ends where the delimiter of a here-document begins.
+    no_delimiter: bool,
 }
 
 impl Reader {
     /// Where a hole would stand that may not stand there, in words. A quoted value is one word of a command, or a part of one.
     fn place(&self) -> Option<&'static str> {
+        if self.no_delimiter {
+            return Some("the delimiter of a here-document");
+        }
         if self.levels.contains(&Level::Backticks) {
             return Some("backticks");
         }
@@ -177,6 +182,7 @@ impl Reader {
     /// A hole: a word, or a part of one.
     fn hole(&mut self) {
         self.in_word = true;
+        self.no_delimiter = false;
         self.line.push('$');
     }
 
@@ -277,6 +283,7 @@ impl Reader {
                 delimiter.push(next);
             }
         }
+        self.no_delimiter = delimiter.is_empty() && rest.peek().is_none();
         if !delimiter.is_empty() {
             self.pending.push_back(delimiter);
         }
@@ -338,6 +345,7 @@ mod tests {
         assert_eq!(after("cat <<EOF\n${}EOF\n"), Some("a here-document"));
         assert_eq!(after("cat <<A <<B\nA\n"), Some("a here-document"));
         assert_eq!(after("cat <<A <<B\nA\nB\n"), None);
+        assert_eq!(after("cat <<"), Some("the delimiter of a here-document"));
         assert_eq!(after("cat <<< "), None);
         assert_eq!(after("x `date "), Some("backticks"));
     }
