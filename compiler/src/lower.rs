@@ -31,6 +31,7 @@ impl<'t> Context<'t> {
         self.check_templates();
         self.lower_workflows();
         self.lower_tests();
+        rules::programs::check(self);
         rules::unused::check(self);
     }
 }

@@ -5,6 +5,8 @@ use outpost_grammar::tree::{
 };
 use outpost_grammar::{Diagnostic, Location, SourceId};
 use outpost_stdlib::{Type, Value};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -318,9 +320,13 @@ impl<'t> Context<'t> {
         let mut names = HARNESSES.to_vec();
         names.extend(self.names_of(source, |meaning| matches!(meaning, Meaning::Harness(_))));
         let near = nearest(name, names.iter().copied());
-        self.mark_suggested(source, near);
+        self.mark_suggested(source, near.as_ref());
         self.report(rules::names::unknown_entity(
-            at, name, "harness", near, &names,
+            at,
+            name,
+            "harness",
+            near.as_ref(),
+            &names,
         ));
         None
     }
@@ -590,6 +596,10 @@ impl<'t> Context<'t> {
             self.report(rules::agents::too_few_members(list_at, count, &name));
             healthy = false;
         }
+        if healthy {
+            self.alike_members(&members);
+            self.unreachable_member(&members);
+        }
         match (healthy, on) {
             (true, Some(on)) => AgentKind::Fallback {
                 members: members.into_iter().map(|(member, _)| member).collect(),
@@ -597,6 +607,77 @@ impl<'t> Context<'t> {
                 on_unavailable: on.contains(&"unavailable"),
             },
             _ => AgentKind::Broken,
+        }
+    }
+
+    /// Members that differ in nothing but their names: what stops one stops the other.
+    fn alike_members(&mut self, members: &[(AgentId, Location)]) {
+        let mut seen: HashMap<(SourceId, Vec<String>), (AgentId, Location)> = HashMap::new();
+        for (member, at) in members {
+            // A scripted agent does what a test gives it to do.
+            let scripted = match &self.program.agents[member.index()].kind {
+                AgentKind::Plain(plain) => &*plain.harness == "scripted",
+                AgentKind::Fallback { .. } | AgentKind::Broken => true,
+            };
+            if scripted {
+                continue;
+            }
+            let declared = self.declared.agents[member.index()];
+            let mut written: Vec<String> = declared
+                .block
+                .entries
+                .iter()
+                .map(|entry| {
+                    let span = match entry {
+                        Entry::Field(field) => field.name.span.to(field.value.span),
+                        Entry::Block(block) => block.span,
+                        Entry::Rule(_) | Entry::Broken(_) => declared.name.span,
+                    };
+                    let text = self.text_at(Location::new(declared.source, span));
+                    text.split_whitespace().collect::<Vec<_>>().join(" ")
+                })
+                .collect();
+            written.sort_unstable();
+            match seen.entry((declared.source, written)) {
+                Slot::Occupied(first) => {
+                    let (first, first_at) = *first.get();
+                    let names =
+                        [*member, first].map(|id| self.program.agents[id.index()].name.clone());
+                    let diagnostic =
+                        rules::agents::alike_members(*at, &names[0], &names[1], first_at);
+                    self.report(diagnostic);
+                }
+                Slot::Vacant(slot) => drop(slot.insert((*member, *at))),
+            }
+        }
+    }
+
+    /// A member behind one that never stops: a scripted agent of whose turns none fails.
+    fn unreachable_member(&mut self, members: &[(AgentId, Location)]) {
+        let stops = |id: &AgentId| {
+            let AgentKind::Plain(plain) = &self.program.agents[id.index()].kind else {
+                return true;
+            };
+            let turns = plain.options.iter().find(|(name, _)| &**name == "turns");
+            match turns {
+                Some((_, Value::List(turns))) if &*plain.harness == "scripted" => {
+                    turns.is_empty()
+                        || turns.iter().any(|turn| match turn {
+                            Value::Object(turn) => turn.contains_key("fail"),
+                            _ => true,
+                        })
+                }
+                _ => true,
+            }
+        };
+        let first = members.iter().position(|(id, _)| !stops(id));
+        if let Some(first) = first
+            && let Some((next, at)) = members.get(first + 1)
+        {
+            let (first, first_at) = members[first];
+            let names = [*next, first].map(|id| self.program.agents[id.index()].name.clone());
+            let diagnostic = rules::agents::unreachable_member(*at, &names[0], &names[1], first_at);
+            self.report(diagnostic);
         }
     }
 

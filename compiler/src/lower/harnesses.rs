@@ -117,7 +117,7 @@ impl<'t> Context<'t> {
         if !options::EVENTS.contains(&kind.text) {
             let near = nearest(kind.text, options::EVENTS);
             let diagnostic =
-                rules::options::unknown_word(at, "event", kind.text, &options::EVENTS, near);
+                rules::options::unknown_word(at, "event", kind.text, &options::EVENTS, near.as_ref());
             self.report(diagnostic);
             return None;
         }
@@ -191,13 +191,12 @@ impl<'t> Context<'t> {
                 });
                 if let Some(key) = unknown {
                     let near = nearest(&key.text, known.iter().copied());
-                    let near = near.map(str::to_owned);
                     let diagnostic = rules::options::unknown_word(
                         entries.at(key.span),
                         "turns",
                         &key.text,
                         &known,
-                        near.as_deref(),
+                        near.as_ref(),
                     );
                     self.report(diagnostic);
                     continue;

@@ -11,6 +11,10 @@ use crate::rules::shown;
 
 /// A fallback list with too few members, itself, or another list in it.
 pub const FALLBACK_MEMBERS: Code = Code("fallback-members");
+/// Two members that are one and the same.
+pub const ALIKE_MEMBERS: Code = Code("alike-members");
+/// A member behind one that never stops.
+pub const UNREACHABLE_MEMBER: Code = Code("unreachable-member");
 /// A fallback list that hands over on nothing.
 pub const FALLBACK_ON: Code = Code("fallback-on");
 /// A property that a fallback list does not have, or that needs one.
@@ -42,6 +46,8 @@ pub const REPAIRS_ALONE: Code = Code("repairs-alone");
 
 pub(crate) const CODES: &[Code] = &[
     FALLBACK_MEMBERS,
+    ALIKE_MEMBERS,
+    UNREACHABLE_MEMBER,
     FALLBACK_ON,
     FALLBACK_OPTION,
     BAD_AUTH,
@@ -75,6 +81,40 @@ pub(crate) fn nested_fallback(at: Location, name: &str, declared: Location) -> D
     )
     .also(declared, "this list")
     .help("write its members instead")
+}
+
+pub(crate) fn alike_members(
+    at: Location,
+    name: &str,
+    first: &str,
+    first_at: Location,
+) -> Diagnostic {
+    Diagnostic::warning(
+        ALIKE_MEMBERS,
+        at,
+        format!(
+            "`{name}` is the same as `{first}` but for its name, so what stops one stops the other"
+        ),
+    )
+    .also(first_at, "the other one")
+    .help("give it another harness, model or account, or remove it")
+}
+
+pub(crate) fn unreachable_member(
+    at: Location,
+    name: &str,
+    before: &str,
+    before_at: Location,
+) -> Diagnostic {
+    Diagnostic::warning(
+        UNREACHABLE_MEMBER,
+        at,
+        format!("`{name}` is never reached: no turn of `{before}` fails"),
+    )
+    .also(before_at, "this one always answers")
+    .help(format!(
+        "add a turn such as `{{ fail: quota }}` to `{before}`, or remove `{name}`"
+    ))
 }
 
 pub(crate) fn fallback_of_itself(at: Location, name: &str) -> Diagnostic {
