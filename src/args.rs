@@ -127,6 +127,7 @@ pub struct FmtArguments {
 #[command(after_help = "Examples:
   outpostc graph ci.outpost
   outpostc graph release.outpost publish --format svg > publish.svg
+  outpostc graph release.outpost --collapse
   outpostc graph --last")]
 pub struct GraphArguments {
     /// The file of the workflow, or a run: its id, or a prefix that fits no other
@@ -138,6 +139,9 @@ pub struct GraphArguments {
     /// Draw the newest unfinished run of the project
     #[arg(long, conflicts_with = "target")]
     pub last: bool,
+    /// Draw each called workflow as a single box
+    #[arg(long)]
+    pub collapse: bool,
     /// Choose the form of the picture
     #[arg(long, value_name = "FORMAT", default_value = "ascii")]
     pub format: GraphFormat,
@@ -522,8 +526,9 @@ pub struct StdShowArguments {
   diagnostics   check --format json
   diff          diff --format json and resume --plan --format json
   events        a line of events --format ndjson and of run --events
+  graph         graph --format json
   plan          plan --format json
-  report        run --format json and status --format json
+  report        run, resume and status with --format json
 
 Examples:
   outpostc schema report

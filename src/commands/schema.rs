@@ -10,13 +10,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// The schemas of outputs, by name.
-const OUTPUTS: [(&str, &str); 5] = [
+const OUTPUTS: [(&str, &str); 6] = [
     (
         "diagnostics",
         include_str!("../../schemas/diagnostics.json"),
     ),
     ("diff", include_str!("../../schemas/diff.json")),
     ("events", include_str!("../../schemas/events.json")),
+    ("graph", include_str!("../../schemas/graph.json")),
     ("plan", include_str!("../../schemas/plan.json")),
     ("report", include_str!("../../schemas/report.json")),
 ];
