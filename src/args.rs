@@ -99,7 +99,7 @@ pub struct CheckArguments {
 
 /// Write files in their canonical form
 ///
-/// Comments and meaning stay. A file with mistakes of form is left alone, and the mistakes are shown.
+/// Comments and meaning stay. A file with mistakes of form is refused, and the mistakes are shown.
 /// Without PATH it formats every .outpost file of the project that Git does not ignore.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -108,8 +108,8 @@ pub struct CheckArguments {
   outpostc fmt --check
   outpostc fmt - < ci.outpost
 
-Exit codes: 0 done, 1 a file has mistakes, or with --check is not in its canonical form,
-2 wrong usage")]
+Exit codes: 0 done, 1 with --check a file is not in its canonical form,
+2 a file has mistakes of form, or wrong usage")]
 pub struct FmtArguments {
     /// Files, or folders to search; - formats standard input to standard output
     #[arg(value_name = "PATH")]

@@ -259,7 +259,6 @@ impl Writer<'_> {
         if infix(before) || infix(token) {
             return false;
         }
-        let touched = before.end == token.start;
         let left = self.of(before);
         if before.kind == Kind::Sign {
             match left {
@@ -276,11 +275,7 @@ impl Writer<'_> {
         match self.of(token) {
             ")" | "]" | ":" | "." | "?." | "?" | ">" | "<" => true,
             "!" => !self.marks.prefixes.contains(&token.start),
-            // After a sign that ends no operand, they start one.
-            "(" | "[" => {
-                touched
-                    && (before.kind != Kind::Sign || matches!(left, ")" | "]" | "}" | "?" | "!"))
-            }
+            "(" | "[" => self.marks.glued.contains(&token.start),
             _ => false,
         }
     }
@@ -305,5 +300,7 @@ impl Writer<'_> {
         }
         self.out.extend(std::iter::repeat_n(' ', indent));
         self.out.push_str(delimiter);
+        // What follows stands on the line of the closer, and a text block is indented more than the line of its opener.
+        self.line_indent = indent;
     }
 }
