@@ -1,5 +1,8 @@
 //! Near misses of names.
 
+/// How many names of about the right length are compared: with as many unknown names as known ones, all would take hours.
+const MAX_COMPARED: usize = 500;
+
 /// The known name that was probably meant, if one is near enough.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
@@ -8,12 +11,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     known
         .into_iter()
         .filter(|other| *other != name && other.len().abs_diff(name.len()) <= allowed + 2)
-        .map(|other| {
-            (
-                strsim::damerau_levenshtein(&lower, &other.to_lowercase()),
-                other,
-            )
-        })
+        .take(MAX_COMPARED)
+        .map(|other| (strsim::osa_distance(&lower, &other.to_lowercase()), other))
         .filter(|(distance, other)| {
             let prefix = other.starts_with(name) && length >= 3 && other.len() - name.len() <= 4;
             *distance <= allowed && (length > 1 || *distance == 0) || prefix
