@@ -222,10 +222,9 @@ impl Scan<'_> {
     }
 
     fn push(&mut self, frame: Frame) {
-        if self.frames.len() - self.texts - self.blocks == MAX_NESTING {
-            if !std::mem::replace(&mut self.too_deep, true) {
-                self.problem(ProblemKind::TooDeep, self.at..self.at + 1, None);
-            }
+        let depth = self.frames.len() - self.texts - self.blocks;
+        if depth == MAX_NESTING && !std::mem::replace(&mut self.too_deep, true) {
+            self.problem(ProblemKind::TooDeep, self.at..self.at + 1, None);
         }
         match frame {
             Frame::Text { .. } => self.texts += 1,

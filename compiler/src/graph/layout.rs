@@ -203,13 +203,14 @@ fn chains(
             continue;
         }
         let mut chain = vec![*from];
-        for row in layer[*from] + 1..layer[*to] {
+        let passed = layer[*from] + 1..layer[*to];
+        for (row, points) in passed.clone().zip(&mut rows[passed]) {
             let point = match lanes {
                 Lanes::Own => next,
                 Lanes::Shared => *known.entry((ends[at], row)).or_insert(next),
             };
             if point == next {
-                rows[row].push(next);
+                points.push(next);
                 next += 1;
             }
             chain.push(point);

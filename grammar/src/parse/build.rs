@@ -70,7 +70,8 @@ fn starts_line(text: &str, at: usize) -> bool {
 
 /// Whether nothing but blanks and commas stands here: commas may be left out, so they change nothing.
 fn is_blank(text: &str) -> bool {
-    text.bytes().all(|byte| byte == b',' || byte.is_ascii_whitespace())
+    text.bytes()
+        .all(|byte| byte == b',' || byte.is_ascii_whitespace())
 }
 
 /// The next pair, which the grammar guarantees.
