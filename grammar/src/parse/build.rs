@@ -65,10 +65,13 @@ pub(super) fn documentation<'s>(ctx: Context<'s, '_>, start: usize) -> Option<Co
 
 fn starts_line(text: &str, at: usize) -> bool {
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    text[line..at]
-        .trim_start_matches('\u{feff}')
-        .trim()
-        .is_empty()
+    is_blank(text[line..at].trim_start_matches('\u{feff}'))
+}
+
+/// Whether nothing but blanks and commas stands here: commas may be left out, so they change nothing.
+fn is_blank(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte == b',' || byte.is_ascii_whitespace())
 }
 
 /// The next pair, which the grammar guarantees.
