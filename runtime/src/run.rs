@@ -931,6 +931,12 @@ impl Run {
         for task in &resumed.changed {
             self.detail(*task).forget_steps();
         }
+        for task in &resumed.moved {
+            // An agent's conversation goes on when its step is reached again.
+            let detail = self.detail(*task);
+            detail.steps.clear();
+            detail.left.clear();
+        }
         self.recount(event.at);
         // A failure that is final still halts the run, as it did when it happened.
         let fault = plan.ids().find_map(|id| {
