@@ -15,7 +15,15 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// The outputs that have a schema.
-const NAMES: [&str; 7] = ["diagnostics", "diff", "doctor", "events", "graph", "plan", "report"];
+const NAMES: [&str; 7] = [
+    "diagnostics",
+    "diff",
+    "doctor",
+    "events",
+    "graph",
+    "plan",
+    "report",
+];
 
 fn schema(name: &str) -> Value {
     read(&format!("schemas/{name}.json"))
