@@ -29,6 +29,8 @@ pub struct Run {
     pub(crate) tasks: Vec<TaskRun>,
     pub(crate) concurrency: u32,
     pub(crate) budget_attempts: Option<u64>,
+    /// Whether the run leaves nothing behind that it could be resumed from.
+    pub(crate) ephemeral: bool,
     /// All attempts that were ever admitted.
     pub(crate) attempts: u64,
     /// All tokens that were ever reported.
@@ -305,6 +307,7 @@ impl Run {
             inputs: Vec::new(),
             concurrency: policy.concurrency,
             budget_attempts: None,
+            ephemeral: false,
             attempts: 0,
             spent: Spending::default(),
             over: None,
