@@ -4,7 +4,9 @@
 //! Retries, rounds, skips, pauses, deadlines and the end of the run are decided here and nowhere else.
 
 use crate::clock::Now;
-use crate::event::{EventKind, Handover, Left, Payload, Phase, Reason, Status, TurnEnd, Turned};
+use crate::event::{
+    EventKind, Handover, Left, Payload, Phase, Reason, Status, TurnEnd, Turned, Usage,
+};
 use crate::executor::{Answer, Outcome, TurnOutcome, UsageReport};
 use crate::fault::{Fault, FaultCode};
 use crate::run::{AgentStep, Fate, Halt, Run, State, Stop, Timer, in_words, loop_of};
@@ -145,6 +147,30 @@ impl Run {
             return Ok(TurnEnd::Pass);
         }
         Ok(TurnEnd::Answered(Payload::Json(result)))
+    }
+
+    /// That turns which are still going on have used more than the budget holds, if they have (SEMANTICS B2).
+    pub fn overspent<'a>(
+        &self,
+        task: TaskId,
+        live: impl Iterator<Item = (&'a str, &'a Usage)>,
+    ) -> Option<Kind> {
+        if self.halt.is_some() || self.plan.workflow().policy.budget.is_none() {
+            return None;
+        }
+        let mut spent = self.spent.clone();
+        for (agent, usage) in live {
+            spent.add(&self.plan, usage, Some(agent));
+        }
+        // What is not known before a turn has ended is judged then.
+        let over = spent.over(&self.plan, self.budget_attempts);
+        let (_, message) = over.filter(|(code, _)| *code == FaultCode::Limit)?;
+        Some(EventKind::BudgetExceeded {
+            task,
+            message,
+            code: None,
+            stops: true,
+        })
     }
 
     /// The agent step of a path, if it has begun.

@@ -6,7 +6,7 @@
 
 use crate::clock::{Clock, Now, Timestamp};
 use crate::decide::Kind;
-use crate::event::{Event, EventKind, Interrupt, Left};
+use crate::event::{Event, EventKind, Interrupt, Left, Usage};
 use crate::executor::{
     ActionId, ActionRequest, Executor, HostEnvironment, Outcome, Outcomes, Report, StopHow,
     UsageReport, Work,
@@ -128,6 +128,8 @@ struct Flight {
     step: String,
     /// Whose turn it is, if it is one.
     agent: Option<String>,
+    /// The tokens that the turn has used so far; they are recorded when it ends.
+    spent: Option<Usage>,
 }
 
 enum Input {
@@ -267,7 +269,16 @@ impl Driver {
             }
             Input::Agent(id, event) => {
                 self.tell_of_agent(id, &event);
-                None
+                let AgentEvent::Usage(_, usage) = event else {
+                    return None;
+                };
+                let flight = self.in_flight.get_mut(&id)?;
+                flight.spent = Some(usage);
+                let task = flight.task;
+                let flights = self.in_flight.values();
+                let live = flights
+                    .filter_map(|flight| Some((flight.agent.as_deref()?, flight.spent.as_ref()?)));
+                self.run.overspent(task, live)
             }
             Input::Unstartable(task, step, fault) => {
                 let outcome = Outcome::Failed(fault);
@@ -331,6 +342,7 @@ impl Driver {
                     attempt: request.attempt,
                     step: request.step.clone(),
                     agent: request.work.turn().map(|turn| turn.name.clone()),
+                    spent: None,
                 };
                 self.in_flight.insert(id, flight);
                 self.host.executor.start(request, &self.outcomes);

@@ -149,7 +149,7 @@ pub struct Decoder<'h> {
 }
 
 /// Reported tokens.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Tokens {
     messages: HashMap<String, Usage>,
     /// Messages that no later report replaces.
@@ -213,6 +213,15 @@ impl<'h> Decoder<'h> {
             self.apply(event, record.is_none());
         }
         events
+    }
+
+    /// The tokens that the turn has used so far, as far as the CLI tells them while it runs.
+    pub fn so_far(&self) -> Option<Usage> {
+        let (mut usage, _) = self.tokens.clone().conclude(&self.baseline, true);
+        if let Some(usage) = &mut usage {
+            usage.model = self.model.clone();
+        }
+        usage
     }
 
     /// What became of the turn, once its process and all that it printed are at their end.

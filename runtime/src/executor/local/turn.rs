@@ -9,7 +9,7 @@ use crate::executor::{ActionRequest, Answer, Outcome, Outcomes, TurnOutcome, Tur
 use crate::fault::{Fault, FaultCode, end_of};
 use crate::harness::{
     AgentEvent, Channel, Conversation, Decoder, Exit, Fork, Invocation, Start, Turn, TurnState,
-    Unfit, invocation,
+    Unfit, UsageScope, invocation,
 };
 use crate::process::{
     self, Bounds, Command, CommandOutcome, Ended, KEEP, LINE_LIMIT, Stop, Stream, StreamFiles,
@@ -536,7 +536,14 @@ impl Reader<'_> {
             _ => {}
         }
         self.watch_retries(&event);
-        action.outcomes.agent(id, event);
+        match event {
+            AgentEvent::Usage(..) => {
+                let usage = self.decoder.so_far().unwrap_or_default();
+                let so_far = AgentEvent::Usage(UsageScope::Turn, usage);
+                action.outcomes.agent(id, so_far);
+            }
+            event => action.outcomes.agent(id, event),
+        }
     }
 
     fn watch_retries(&self, event: &AgentEvent) {
