@@ -36,35 +36,41 @@ fn planned(text: &str) -> Plan {
     plan::build(Arc::new(compiled.program), WorkflowId(0)).expect("nothing is wrong with it")
 }
 
-/// Gives the agent of the example to a function.
-fn with_example(look: impl FnOnce(&Cli)) {
-    let agents = Agents::of(&planned(&example()));
-    match agents.get(AgentId(0)) {
-        Some(Driven::Cli(cli)) => look(cli),
-        Some(Driven::Scripted(_)) | None => panic!("the example has an agent"),
-    }
+/// The agents of the example.
+fn agents() -> Agents {
+    Agents::of(&planned(&example()))
+}
+
+/// The one that the harness drives.
+fn cli(agents: &Agents) -> &Cli {
+    let driven = agents.get(AgentId(0)).expect("the example has an agent");
+    let cli = match driven {
+        Driven::Cli(cli) => Some(&**cli),
+        Driven::Scripted(_) => None,
+    };
+    cli.expect("it has a harness")
 }
 
 #[test]
 fn it_is_started_in_the_same_way() {
-    with_example(|cli| {
-        let turn = Turn {
-            brief: "Mend it.",
-            settings: &cli.settings,
-            start: Start::New,
-        };
-        let built_in = harness::known("aider").expect("it is the example");
-        let (here, there) = (cli.harness().command(&turn), built_in.command(&turn));
-        assert_eq!(here.argv, there.argv);
-        assert_eq!(here.stdin, there.stdin);
-        assert_eq!(here.env, there.env);
-        let file = here.file.expect("the brief is delivered in a file");
-        assert_eq!(file.text, "Mend it.");
-        assert!(
-            here.argv
-                .ends_with(&["high", "--message-file", ""].map(str::to_owned))
-        );
-    });
+    let agents = agents();
+    let cli = cli(&agents);
+    let turn = Turn {
+        brief: "Mend it.",
+        settings: &cli.settings,
+        start: Start::New,
+    };
+    let built_in = harness::known("aider").expect("it is the example");
+    let (here, there) = (cli.harness().command(&turn), built_in.command(&turn));
+    assert_eq!(here.argv, there.argv);
+    assert_eq!(here.stdin, there.stdin);
+    assert_eq!(here.env, there.env);
+    let file = here.file.expect("the brief is delivered in a file");
+    assert_eq!(file.text, "Mend it.");
+    assert!(
+        here.argv
+            .ends_with(&["high", "--message-file", ""].map(str::to_owned))
+    );
 }
 
 #[test]
@@ -77,31 +83,31 @@ fn every_recording_is_judged_in_the_same_way() {
     };
     let built_in = harness::known("aider").expect("it is the example");
     let mut judged = 0;
-    with_example(|cli| {
-        for row in rows.lines().filter(|row| row.starts_with("aider-")) {
-            let fields: Vec<&str> = row.split('\t').collect();
-            let read = |ending: &str| {
-                fs::read(folder.join(format!("{}.{ending}", fields[0]))).unwrap_or_default()
-            };
-            let (stdout, stderr) = (read("jsonl"), read("stderr"));
-            let recording = Recording {
-                stdout: &stdout,
-                stderr: &stderr,
-                status: fields[2].parse().expect("it is a status"),
-            };
-            let here = classify::recorded(cli.harness(), &recording, &reference);
-            let there = classify::recorded(built_in, &recording, &reference);
-            assert_eq!(here.turn, there.turn, "{}", fields[0]);
-            // The table of the other one knows refusals, too: they are neither, as what nobody knows.
-            assert_eq!(here.reset, there.reset, "{}", fields[0]);
-            let name = |category| match category {
-                Some(classify::Category::Quota) => "quota",
-                Some(classify::Category::Unavailable) => "unavailable",
-                Some(classify::Category::Neither) | None => "neither",
-            };
-            assert_eq!(name(here.category), name(there.category), "{}", fields[0]);
-            judged += 1;
-        }
-    });
+    let agents = agents();
+    let cli = cli(&agents);
+    for row in rows.lines().filter(|row| row.starts_with("aider-")) {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let read = |ending: &str| {
+            fs::read(folder.join(format!("{}.{ending}", fields[0]))).unwrap_or_default()
+        };
+        let (stdout, stderr) = (read("jsonl"), read("stderr"));
+        let recording = Recording {
+            stdout: &stdout,
+            stderr: &stderr,
+            status: fields[2].parse().expect("it is a status"),
+        };
+        let here = classify::recorded(cli.harness(), &recording, &reference);
+        let there = classify::recorded(built_in, &recording, &reference);
+        assert_eq!(here.turn, there.turn, "{}", fields[0]);
+        assert_eq!(here.reset, there.reset, "{}", fields[0]);
+        // The table of the other one knows refusals, too: they are neither, as what nobody knows.
+        let name = |category| match category {
+            Some(classify::Category::Quota) => "quota",
+            Some(classify::Category::Unavailable) => "unavailable",
+            Some(classify::Category::Neither) | None => "neither",
+        };
+        assert_eq!(name(here.category), name(there.category), "{}", fields[0]);
+        judged += 1;
+    }
     assert!(judged > 15, "the recordings are there: {judged}");
 }

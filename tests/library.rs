@@ -87,7 +87,9 @@ impl World {
     /// The result of a run, as JSON.
     fn result(&self, workflow: &str) -> Value {
         let end = self.call(workflow, &["--format", "json"]);
-        serde_json::from_str(&end.stdout).unwrap_or_else(|_| panic!("{end}"))
+        let result = serde_json::from_str(&end.stdout);
+        assert!(result.is_ok(), "{end}");
+        result.expect("it was just looked at")
     }
 
     /// The output of a run that ends well.
@@ -121,9 +123,8 @@ impl World {
             }}"#
         ));
         let verdicts = verdicts(&result);
-        verdicts
-            .try_into()
-            .unwrap_or_else(|_| panic!("two rounds are wanted: {result}"))
+        assert_eq!(verdicts.len(), 2, "{result}");
+        verdicts.try_into().expect("there are two rounds")
     }
 
     /// A check that runs a tool: it rejects what the tool says in its first calls, and accepts afterwards.
@@ -190,6 +191,17 @@ fn everything_that_acts_has_a_test() {
         for name in declared(&text) {
             assert!(tests.contains(&format!("{name}(")), "std.{module}: {name}");
         }
+    }
+}
+
+#[test]
+fn the_library_is_in_canonical_form() {
+    let world = World::new();
+    for (module, text) in modules() {
+        let file = format!("{module}.outpost");
+        world.project.write(&file, &text);
+        let end = world.project.call(&["fmt", "--check", &file]);
+        assert_eq!(end.code, Some(0), "{end}");
     }
 }
 
@@ -379,8 +391,8 @@ fn diff_size() {
     let world = World::new();
     let [first, second] = world.rounds(
         r#"diff-size(work, "start", 3)"#,
-        "printf '1\\n2\\n3\\n' >kept.txt; git commit --quiet --all --message Long",
-        "printf '1\\n2\\n' >kept.txt",
+        "printf '1\\n2\\n' >kept.txt; git commit --quiet --all --message Two; echo x >new.txt",
+        "git reset --quiet --hard start; printf '1\\n2\\n3\\n' >new.txt",
     );
     let told = "The change has 4 lines; at most 3 are wanted. Make it smaller.";
     assert_eq!(first.as_deref(), Some(told));
@@ -577,8 +589,10 @@ fn changed_lines() {
     let none = json!({ "added": 0, "removed": 0, "total": 0 });
     assert_eq!(step(&world, "changed-lines", call, "true"), none);
     let binary = format!("{CHANGES}; printf '\\0' >binary; git add binary");
-    let some = json!({ "added": 3, "removed": 2, "total": 5 });
+    let some = json!({ "added": 4, "removed": 2, "total": 6 });
     assert_eq!(step(&world, "changed-lines", call, &binary), some);
+    let status = world.git(&["status", "--porcelain", "new ä.txt"]);
+    assert!(status.starts_with("??"), "the index is as it was: {status}");
 }
 
 #[test]
@@ -594,6 +608,10 @@ fn diff() {
     assert!(found.ends_with("@@ -1 +1,2 @@\n kept\n+more\n"), "{found}");
     let short = step(&world, "diff", r#"diff(work, "start", 6)"#, "true");
     assert_eq!(short, "+more\n");
+    let with_new = step(&world, "diff", call, "printf new >new.txt");
+    let with_new = with_new.as_str().expect("it is text");
+    assert!(with_new.contains("+++ b/new.txt\n"), "{with_new}");
+    assert_eq!(world.git(&["diff", "--cached"]), "", "nothing is staged");
 }
 
 #[test]
