@@ -1073,6 +1073,12 @@ pub static HARNESS: BlockKind = BlockKind {
             "The arguments before the reasoning.",
         ),
         property(
+            "maxOutputTokensArgument",
+            Kind::ConstantTexts,
+            "[]",
+            "The arguments before the longest answer, in tokens.",
+        ),
+        property(
             "continueArgument",
             Kind::ConstantTexts,
             "[]",
@@ -1100,11 +1106,11 @@ pub static HARNESS: BlockKind = BlockKind {
             "output",
             Kind::Word(&["text", "lines"]),
             "text",
-            "Plain text, or a JSON value on each line.",
+            "Plain text, or lines of JSON among it, which `when` is for.",
         ),
         property(
             "supports",
-            Kind::Words(&["continue", "fork", "reasoning", "maxOutputTokens", "images"]),
+            Kind::Words(&["continue", "fork", "reasoning", "maxOutputTokens"]),
             "[]",
             "What it can do.",
         ),

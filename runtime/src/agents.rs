@@ -212,6 +212,8 @@ fn declaration(declared: &DeclaredHarness) -> Result<Declaration, String> {
         brief_argument: texts("briefArgument"),
         model_argument: texts("modelArgument"),
         reasoning_argument: texts("reasoningArgument"),
+        max_output_tokens_argument: texts("maxOutputTokensArgument"),
+        has_records: option("output").and_then(Value::as_text) == Some("lines"),
         continue_argument: texts("continueArgument"),
         fork_argument: texts("forkArgument"),
         bypass_arguments: texts("bypassArguments"),
@@ -220,6 +222,7 @@ fn declaration(declared: &DeclaredHarness) -> Result<Declaration, String> {
             resume: can("continue"),
             fork: can("fork"),
             reasoning: can("reasoning"),
+            max_output_tokens: can("maxOutputTokens"),
         },
         // Its environment is evaluated with that of the agent.
         env: Vec::new(),

@@ -63,6 +63,11 @@ pub trait Harness: Send + Sync {
     /// The command line of a turn that fits its capabilities. Callers use [`invocation()`], which checks that.
     fn command(&self, turn: &Turn) -> Invocation;
 
+    /// Whether there are JSON records in its standard output at all.
+    fn has_records(&self) -> bool {
+        true
+    }
+
     /// What a JSON record of its standard output says. Nothing: the record is unknown.
     fn read(&self, record: &Record, conversation: Option<&str>) -> Vec<AgentEvent>;
 

@@ -30,12 +30,13 @@ impl<'t> Context<'t> {
                 self.report(diagnostic);
             }
             let options = self.check_options(&entries);
+            let lines = text(&options, "output").is_some_and(|output| &*output == "lines");
             let mut limits = Limits::default();
             let mut events = Vec::new();
             for (nested, block) in &entries.blocks {
                 match nested.name {
                     "limits" => limits = self.limits(declared.source, block),
-                    "event" => events.extend(self.event(declared.source, block)),
+                    "event" => events.extend(self.event(declared.source, block, (name, lines))),
                     _ => {}
                 }
             }
@@ -104,7 +105,12 @@ impl<'t> Context<'t> {
     }
 
     /// `event kind { … }`.
-    fn event(&mut self, source: SourceId, block: &'t Block<'t>) -> Option<DeclaredEvent> {
+    fn event(
+        &mut self,
+        source: SourceId,
+        block: &'t Block<'t>,
+        (harness, lines): (&str, bool),
+    ) -> Option<DeclaredEvent> {
         let entries = self.entries(source, block, &options::EVENT);
         let at = entries.at(head_of(block));
         let options = self.check_options(&entries);
@@ -148,6 +154,10 @@ impl<'t> Context<'t> {
                 if let Some(pattern) = text(&options, "line") {
                     self.check_regex(at, "line", &pattern);
                 }
+            }
+            (None, Some(field)) if !lines => {
+                let at = entries.at(field.name.span);
+                self.report(rules::agents::when_of_plain_text(at, harness));
             }
             (None, Some(field)) => {
                 let is_object = options

@@ -31,6 +31,8 @@ pub const OPEN_CREDENTIAL: Code = Code("open-credential");
 pub const BAD_PATTERN: Code = Code("bad-pattern");
 /// A mode of permissions that an agent's CLI lacks.
 pub const UNSUPPORTED_PERMISSIONS: Code = Code("unsupported-permissions");
+/// An event of JSON lines where the output is plain text.
+pub const PLAIN_OUTPUT: Code = Code("plain-output");
 /// A turn of a scripted agent that is none.
 pub const BAD_TURN: Code = Code("bad-turn");
 /// An agent that may do everything unasked.
@@ -58,6 +60,7 @@ pub(crate) const CODES: &[Code] = &[
     OPEN_CREDENTIAL,
     BAD_PATTERN,
     BAD_TURN,
+    PLAIN_OUTPUT,
     UNSUPPORTED_PERMISSIONS,
     BYPASS,
     UNSUPPORTED,
@@ -298,6 +301,15 @@ pub(crate) fn unsupported_permissions(at: Location, mode: &str, harness: &str) -
         format!("`{harness}` has no mode for `permissions: {mode}`"),
     )
     .help("write `permissions: bypass`, or take another agent")
+}
+
+pub(crate) fn when_of_plain_text(at: Location, harness: &str) -> Diagnostic {
+    Diagnostic::error(
+        PLAIN_OUTPUT,
+        at,
+        format!("`when` is for lines of JSON, and the output of `{harness}` is plain text"),
+    )
+    .help("write `output: lines` in the harness, or `line: '…'` here")
 }
 
 pub(crate) fn bad_turn(at: Location, reason: &str) -> Diagnostic {

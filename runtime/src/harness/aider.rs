@@ -32,6 +32,8 @@ pub fn declaration() -> Declaration {
         brief_argument: words("--message-file"),
         model_argument: words("--model"),
         reasoning_argument: words("--reasoning-effort"),
+        max_output_tokens_argument: Vec::new(),
+        has_records: false,
         continue_argument: Vec::new(),
         fork_argument: Vec::new(),
         bypass_arguments: Vec::new(),

@@ -26,6 +26,8 @@ pub struct Declaration {
     pub model_argument: Vec<String>,
     /// `reasoningArgument`.
     pub reasoning_argument: Vec<String>,
+    /// `maxOutputTokensArgument`.
+    pub max_output_tokens_argument: Vec<String>,
     /// `continueArgument`.
     pub continue_argument: Vec<String>,
     /// `forkArgument`.
@@ -34,6 +36,8 @@ pub struct Declaration {
     pub bypass_arguments: Vec<String>,
     /// `editsArguments`.
     pub edits_arguments: Vec<String>,
+    /// `output: lines`: there are lines of JSON in its output.
+    pub has_records: bool,
     /// What of `supports` concerns the command line.
     pub supports: Supports,
     /// Its environment.
@@ -64,6 +68,8 @@ pub struct Supports {
     pub fork: bool,
     /// `reasoning`.
     pub reasoning: bool,
+    /// `maxOutputTokens`.
+    pub max_output_tokens: bool,
 }
 
 /// How a line becomes an event.
@@ -162,7 +168,7 @@ impl Harness for Declared {
                 false => Fork::No,
             },
             reasoning: supports.reasoning,
-            max_output_tokens: false,
+            max_output_tokens: supports.max_output_tokens,
             permissions: Modes::ALL,
             finish: match rules.any(|rule| rule.kind == EventKind::Finished) {
                 true => Finish::Required,
@@ -183,6 +189,7 @@ impl Harness for Declared {
             brief_argument,
             model_argument,
             reasoning_argument,
+            max_output_tokens_argument,
             continue_argument,
             fork_argument,
             bypass_arguments,
@@ -208,6 +215,8 @@ impl Harness for Declared {
             reasoning_argument,
             settings.reasoning.map(|effort| effort.name()),
         );
+        let most = settings.max_output_tokens.map(|most| most.to_string());
+        add(max_output_tokens_argument, most.as_deref());
         match &turn.start {
             Start::New => {}
             Start::Continue(id) => add(continue_argument, Some(id.as_str())),
@@ -231,6 +240,10 @@ impl Harness for Declared {
             }
         }
         invocation
+    }
+
+    fn has_records(&self) -> bool {
+        self.declaration.has_records
     }
 
     fn read(&self, record: &Record, _conversation: Option<&str>) -> Vec<AgentEvent> {

@@ -199,7 +199,10 @@ impl<'h> Decoder<'h> {
         if line.trim().is_empty() {
             return Vec::new();
         }
-        let record = Record::parse(line);
+        let record = match self.harness.has_records() {
+            true => Record::parse(line),
+            false => None,
+        };
         let conversation = self.conversation.as_ref().map(Conversation::as_str);
         let mut events = match &record {
             Some(record) => self.harness.read(record, conversation),
