@@ -97,14 +97,15 @@ fn answer(programs: &Path, home: &Path) -> Result<(), String> {
         let mut command = Command::new(programs.join(program));
         command
             .arg("--version")
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("HOME", home)
             .stdin(Stdio::null());
         let output = command
             .output()
             .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stdout);
+        let said = first_line(&[output.stdout, output.stderr].concat());
         if !said.contains(version) {
-            let said = said.trim();
             return Err(format!(
                 "`{program} --version` says `{said}`, not {version}"
             ));
