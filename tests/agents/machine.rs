@@ -1,5 +1,6 @@
 //! A machine as an agent CLI finds it that nobody has set up: an empty home, a repository, and the model API of a test.
 
+use crate::install::search_path;
 use crate::stub::Stub;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -9,13 +10,13 @@ use outpost_runtime::classify::{self, Reference, Verdict};
 use outpost_runtime::harness::{
     self, AgentEvent, Authentication, Baseline, Decoder, Exit, Turn, TurnResult,
 };
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
+use std::{fmt, fs};
 use tempfile::TempDir;
 
 /// How long a CLI may take for a turn before it is killed, and its test with it.
@@ -50,8 +51,14 @@ pub struct Ran {
     pub result: TurnResult,
     /// How that is judged.
     pub verdict: Verdict,
-    /// All that it printed: to be shown where a test fails.
-    pub printed: String,
+    /// All that it printed: it is shown where a test fails.
+    printed: String,
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.printed)
+    }
 }
 
 impl Machine {
@@ -65,6 +72,9 @@ impl Machine {
             fs::create_dir(machine.path(name)).expect("the folder is ours");
         }
         machine.git(&["init", "--quiet", "--initial-branch=main"]);
+        // Some agents hide the settings of the home from the commands that they run.
+        machine.git(&["config", "user.name", "Agent"]);
+        machine.git(&["config", "user.email", "agent@example.com"]);
         machine.git(&["commit", "--quiet", "--allow-empty", "--message=start"]);
         machine
     }
@@ -127,22 +137,16 @@ impl Machine {
     }
 
     /// A command in the repository, in an environment that holds nothing of whoever runs the tests.
-    fn command(&self, program: &Path) -> Command {
-        let path = std::env::var("PATH").expect("there is a search path");
+    pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.path("work"))
             .env_clear()
-            .env("PATH", path)
+            .env("PATH", search_path(self.programs))
             .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
             .env("TERM", "dumb")
             .env("TZ", "UTC");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{who}_NAME"), "Agent")
-                .env(format!("GIT_{who}_EMAIL"), "agent@example.com");
-        }
         command
     }
 
@@ -159,18 +163,49 @@ impl Machine {
             Authentication::Account => "CLAUDE_CODE_OAUTH_TOKEN",
             Authentication::Unset | Authentication::Usage => "ANTHROPIC_API_KEY",
         };
+        let api = format!("{url}/v1");
+        let opencode = OPENCODE.replace("<url>", &url);
+        let settings = |path: &str, text: &str| {
+            let path = self.path("home").join(path);
+            let folder = path.parent().expect("a file lies in a folder");
+            fs::create_dir_all(folder).expect("the folder is ours");
+            fs::write(path, text.replace("<url>", &url)).expect("the folder is ours");
+        };
         let variables: &[(&str, &str)] = match agent {
             "claude" => &[
                 (key, KEY),
                 ("ANTHROPIC_BASE_URL", &url),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ],
-            _ => {
-                let config = CODEX.replace("URL", &url);
-                fs::create_dir_all(&home).expect("the folder is ours");
-                fs::write(Path::new(&home).join("config.toml"), config)
-                    .expect("the folder is ours");
+            "codex" => {
+                settings(".codex/config.toml", CODEX);
                 &[("CODEX_HOME", &home), ("STUB_KEY", KEY)]
+            }
+            "gemini" => {
+                settings(".gemini/settings.json", GEMINI);
+                &[("GEMINI_API_KEY", KEY), ("GOOGLE_GEMINI_BASE_URL", &url)]
+            }
+            "qwen" => {
+                settings(".qwen/settings.json", QWEN);
+                &[
+                    ("OPENAI_API_KEY", KEY),
+                    ("OPENAI_BASE_URL", &api),
+                    ("OPENAI_MODEL", "stub-model"),
+                ]
+            }
+            "opencode" => &[
+                ("OPENCODE_CONFIG_CONTENT", &opencode),
+                ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+            ],
+            "copilot" => &[
+                ("COPILOT_OFFLINE", "true"),
+                ("COPILOT_MODEL", "stub-model"),
+                ("COPILOT_PROVIDER_BASE_URL", &api),
+                ("COPILOT_PROVIDER_API_KEY", KEY),
+            ],
+            _ => {
+                settings(".kimi-code/config.toml", KIMI);
+                &[]
             }
         };
         // Whoever asks for another place asks the stub for it, and is refused and seen.
@@ -198,7 +233,7 @@ plugins = false
 
 [model_providers.stub]
 name = "stub"
-base_url = "URL/v1"
+base_url = "<url>/v1"
 env_key = "STUB_KEY"
 wire_api = "responses"
 "#;
@@ -208,6 +243,44 @@ struct Started {
     child: Child,
     group: Pid,
 }
+
+const GEMINI: &str = r#"{
+  "security": { "auth": { "selectedType": "gemini-api-key" } },
+  "privacy": { "usageStatisticsEnabled": false },
+  "general": { "disableAutoUpdate": true }
+}"#;
+
+const QWEN: &str = r#"{
+  "privacy": { "usageStatisticsEnabled": false },
+  "security": { "auth": { "selectedType": "openai" } }
+}"#;
+
+const OPENCODE: &str = r#"{
+  "autoupdate": false,
+  "share": "disabled",
+  "model": "stub/stub-model",
+  "small_model": "stub/stub-model",
+  "provider": { "stub": {
+    "npm": "@ai-sdk/openai-compatible",
+    "name": "stub",
+    "options": { "baseURL": "<url>/v1", "apiKey": "made-up-for-the-stub" },
+    "models": { "stub-model": { "name": "stub" } }
+  } }
+}"#;
+
+const KIMI: &str = r#"default_model = "stub"
+telemetry = false
+
+[providers.stub]
+type = "openai"
+base_url = "<url>/v1"
+api_key = "made-up-for-the-stub"
+
+[models.stub]
+provider = "stub"
+model = "stub-model"
+max_context_size = 200000
+"#;
 
 /// How a command ended, and what it printed.
 struct Ended {

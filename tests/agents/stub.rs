@@ -1,7 +1,7 @@
 //! A model API on loopback: what an agent CLI would ask its provider, answered from a script.
 
 use crate::answer::{Answer, Reply};
-use crate::{messages, responses};
+use crate::{chat, generate, messages, responses};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,13 +18,17 @@ pub struct Stub {
     shared: Arc<Shared>,
 }
 
-/// The two protocols that are spoken.
+/// The protocols that are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// `POST /v1/messages`.
     Messages,
     /// `POST /v1/responses`.
     Responses,
+    /// `POST /v1/chat/completions`.
+    Chat,
+    /// `POST /v1beta/models/…:generateContent`, or `:streamGenerateContent`.
+    Generate,
 }
 
 /// A request for an answer of the model.
@@ -134,7 +138,8 @@ impl Request {
     /// All texts of the conversation, in order; what the CLI says of itself in the system prompt is left out.
     pub fn texts(&self) -> Vec<&str> {
         let conversation = match self.api {
-            Api::Messages => &self.body["messages"],
+            Api::Messages | Api::Chat => &self.body["messages"],
+            Api::Generate => &self.body["contents"],
             Api::Responses => &self.body["input"],
         };
         let mut texts = Vec::new();
@@ -177,6 +182,8 @@ impl Shared {
         let api = match (asked.method.as_str(), path) {
             ("POST", "/v1/messages") => Api::Messages,
             ("POST", "/v1/responses") => Api::Responses,
+            ("POST", "/v1/chat/completions") => Api::Chat,
+            ("POST", path) if path.ends_with("enerateContent") => Api::Generate,
             ("POST", "/v1/messages/count_tokens") => {
                 return write(
                     connection,
@@ -199,11 +206,16 @@ impl Shared {
                 return write(connection, &Reply::json(404, nothing));
             }
         };
-        let (number, answer) = self.record(Request {
-            api,
-            key: asked.key,
-            body: asked.body.clone(),
-        });
+        let tools = asked.body["tools"].as_array();
+        let (number, answer) = match tools.is_some_and(|tools| !tools.is_empty()) {
+            true => self.record(Request {
+                api,
+                key: asked.key,
+                body: asked.body.clone(),
+            }),
+            // The CLI wants something for itself, as a title for the conversation.
+            false => (0, Answer::text("A title")),
+        };
         if matches!(answer, Answer::Hang) {
             self.hang();
             return Ok(());
@@ -211,6 +223,8 @@ impl Shared {
         let reply = match api {
             Api::Messages => messages::reply(&answer, number, &asked.body),
             Api::Responses => responses::reply(&answer, number, &asked.body),
+            Api::Chat => chat::reply(&answer, number, &asked.body),
+            Api::Generate => generate::reply(&answer, &asked.body, path.contains(":stream")),
         };
         write(connection, &reply)
     }
@@ -253,7 +267,7 @@ fn read(connection: &mut impl BufRead) -> io::Result<Asked> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().map_err(io::Error::other)?,
             "transfer-encoding" => is_chunked = value == "chunked",
-            "x-api-key" | "authorization" => key = value.to_owned(),
+            "x-api-key" | "authorization" | "x-goog-api-key" => key = value.to_owned(),
             _ => {}
         }
     }
@@ -313,8 +327,12 @@ fn write(mut connection: &TcpStream, reply: &Reply) -> io::Result<()> {
                 "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
             )?;
             for event in events {
-                let kind = event["type"].as_str().unwrap_or_default();
-                let text = format!("event: {kind}\ndata: {event}\n\n");
+                let text = match (event, event["type"].as_str()) {
+                    // The end of a stream, which is no JSON.
+                    (Value::String(word), _) => format!("data: {word}\n\n"),
+                    (event, Some(kind)) => format!("event: {kind}\ndata: {event}\n\n"),
+                    (event, None) => format!("data: {event}\n\n"),
+                };
                 write!(connection, "{:x}\r\n{text}\r\n", text.len())?;
             }
             match is_cut {
