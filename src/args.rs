@@ -65,6 +65,7 @@ pub enum Command {
     Std(StdArguments),
     Schema(SchemaArguments),
     Classify(ClassifyArguments),
+    Doctor(DoctorArguments),
 }
 
 /// Find everything that can be known before a run
@@ -521,6 +522,7 @@ pub struct StdShowArguments {
 #[command(after_help = "Outputs:
   diagnostics   check --format json
   diff          diff --format json and resume --plan --format json
+  doctor        doctor --format json
   events        a line of events --format ndjson and of run --events
   plan          plan --format json
   report        run --format json and status --format json
@@ -568,6 +570,25 @@ pub struct ClassifyArguments {
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
     /// Choose the form of the verdict
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+}
+
+/// Say what this machine has of what workflows need
+///
+/// Looks for the agents, their versions and logins, Git, the terminal, and a place for runs.
+/// Spends nothing and sends nothing. With FILE it looks for the agents that the file uses, and they must be there.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outpostc doctor
+  outpostc doctor release.outpost
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 the file has errors")]
+pub struct DoctorArguments {
+    /// The file whose agents are looked for
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Choose the form of the findings
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub format: Format,
 }

@@ -17,6 +17,7 @@ pub mod runs;
 pub mod status;
 
 pub mod classify;
+pub mod doctor;
 pub mod explain;
 pub mod schema;
 pub mod std;

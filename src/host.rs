@@ -10,10 +10,12 @@ use crate::summary::{self, Surroundings};
 use crate::terminal::{Streams, Style, visible};
 use crate::watch::{EventLines, Watcher};
 use outpost_compiler::plan::Plan;
+use outpost_runtime::classify::Reference;
 use outpost_runtime::clock::SystemClock;
 use outpost_runtime::event::Interrupt;
 use outpost_runtime::executor::HostEnvironment;
-use outpost_runtime::executor::local::Local;
+use outpost_runtime::executor::local::{Local, LocalSettings};
+use outpost_runtime::harness::credentials;
 use outpost_runtime::process::{Masks, Supervisor};
 use outpost_runtime::{Host, Observer, RunFault, RunRecord};
 use std::cell::{Cell, RefCell};
@@ -58,6 +60,7 @@ pub struct Wishes {
 impl Session {
     /// Makes everything that a run of a plan needs. Nothing is started yet.
     pub fn open(
+        project: &Project,
         plan: &Plan,
         wishes: &Wishes,
         streams: Streams,
@@ -84,7 +87,16 @@ impl Session {
         let noted = progress.clone();
         let host = Host {
             clock: Rc::new(SystemClock::new()),
-            executor: Box::new(Local::new(Supervisor::new(), masks)),
+            executor: Box::new(Local::new(LocalSettings {
+                supervisor: Supervisor::new(),
+                masks,
+                root: project.root.clone(),
+                environment: environment.clone(),
+                now: || Reference {
+                    now: jiff::Timestamp::now(),
+                    zone: jiff::tz::TimeZone::system(),
+                },
+            })),
             observers,
             environment,
             interrupts,
@@ -260,6 +272,8 @@ fn masks(plan: &Plan, environment: &HostEnvironment) -> Result<Masks, Failure> {
             Some(value) => values.push(value.as_bytes().to_vec()),
         }
     }
+    let passed = credentials::passed_through(plan, environment);
+    values.extend(passed.into_iter().map(|(_, value)| value.into_bytes()));
     if !problems.is_empty() {
         return Err(Failure::usage(problems.join("\n"))
             .help("set each as an environment variable of its name"));

@@ -76,6 +76,7 @@ fn dispatch(arguments: Arguments, streams: Streams) -> Result<Exit, Failure> {
         Command::Logs(arguments) => commands::logs::run(arguments, streams),
         Command::Std(arguments) => commands::std::run(arguments, streams),
         Command::Classify(arguments) => commands::classify::run(arguments, streams),
+        Command::Doctor(arguments) => commands::doctor::run(arguments, streams),
         Command::Schema(arguments) => commands::schema::run(arguments, streams),
     }
 }

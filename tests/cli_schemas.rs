@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 
 /// The outputs that have a schema.
-const NAMES: [&str; 5] = ["diagnostics", "diff", "events", "plan", "report"];
+const NAMES: [&str; 6] = ["diagnostics", "diff", "doctor", "events", "plan", "report"];
 
 fn schema(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("schemas/{name}.json"));
@@ -254,6 +254,17 @@ fn diagnostics_fit() {
         "diagnostics",
         &project.json(&["check", "good.outpost", "--format", "json"]),
     );
+}
+
+#[test]
+fn findings_of_the_machine_fit() {
+    let project = Project::new(&[("wide.outpost", WIDE)]);
+    // What the machine has is not known here: only the shape counts.
+    for arguments in [&["doctor"][..], &["doctor", "wide.outpost"]] {
+        let found = project.json(&[arguments, &["--format", "json"]].concat());
+        fits("doctor", &found);
+        assert_ne!(found["agents"], json!([]), "{found}");
+    }
 }
 
 #[test]

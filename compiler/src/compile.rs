@@ -5,6 +5,7 @@ use outpost_grammar::{Diagnostic, Severity, SourceMap, diagnostic};
 use crate::context::Context;
 use crate::load::{self, Loader, Texts};
 use crate::program::Program;
+use crate::rules::credentials;
 
 /// A program and what is wrong with it.
 #[derive(Debug)]
@@ -39,7 +40,8 @@ pub fn compile(loader: &dyn Loader, path: &str) -> Compiled {
     let mut ctx = Context::new(loader, &loaded, program);
     ctx.diagnostics = diagnostics;
     ctx.lower_program();
-    let (program, mut diagnostics) = (ctx.program, ctx.diagnostics);
+    let (mut program, mut diagnostics) = (ctx.program, ctx.diagnostics);
+    credentials::mask(&mut program.sources, &mut diagnostics, &loaded.credentials);
     diagnostic::sort(&mut diagnostics);
     // A template is checked by itself and again wherever it is used.
     diagnostics.dedup();

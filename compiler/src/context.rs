@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::infer::types::Shapes;
 use crate::load::{Brief, File, LoadError, Loaded, Loader};
-use crate::lower::body::{Findings, SandboxUse};
+use crate::lower::body::{Findings, Need, SandboxUse};
 use crate::program::{AgentId, AgentRef, Expr, Program, SecretId, TaskId};
 use crate::resolve::{Binding, ByName, Declarations, Names};
 
@@ -72,6 +72,8 @@ pub(crate) struct StepInfo {
     pub agents: Vec<AgentRef>,
     /// Whether it gives an agent a brief.
     pub has_agent: bool,
+    /// What it asks of the agents that are its parameters.
+    pub needs: Vec<Need>,
 }
 
 /// A workflow as its callers see it.
@@ -140,6 +142,8 @@ pub(crate) struct TaskInfo<'t> {
     pub rounds: bool,
     /// The workflow without an output that it calls.
     pub no_output: Option<&'t str>,
+    /// The agent whose whole result its value is.
+    pub agent: Option<AgentRef>,
     /// Whether it may be skipped.
     pub may_not_run: bool,
     /// Why.

@@ -23,6 +23,7 @@ pub(crate) mod widths;
 pub(crate) mod words;
 
 pub use crate::graph::build::{MAX_CALL_DEPTH, MAX_CALLED_TASKS};
+pub use crate::graph::uses::agents;
 pub use crate::program::Trigger;
 
 /// A workflow, ready to be drawn.

@@ -6,6 +6,7 @@ pub mod compat;
 pub mod eval;
 pub mod graph;
 pub mod load;
+pub mod logins;
 pub mod options;
 pub mod parts;
 pub mod plan;

@@ -133,6 +133,8 @@ pub(crate) struct Loaded<'t> {
     pub files: Vec<File<'t>>,
     /// The files of briefs by their paths, in the order of their ids.
     pub briefs: Vec<(String, Result<Brief<'t>, LoadError>)>,
+    /// Where credentials are written.
+    pub credentials: Vec<Location>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -152,6 +154,7 @@ pub(crate) fn load<'t>(
         loaded: Loaded {
             files: Vec::new(),
             briefs: Vec::new(),
+            credentials: Vec::new(),
             diagnostics: Vec::new(),
         },
     };
@@ -209,6 +212,11 @@ impl<'t> Loading<'_, 't> {
             .iter()
             .any(|diagnostic| diagnostic.severity == outpost_grammar::Severity::Error);
         self.loaded.diagnostics.extend(parsed.diagnostics);
+        if !library {
+            let found =
+                rules::credentials::look(id, text, &parsed.trivia, &mut self.loaded.diagnostics);
+            self.loaded.credentials.extend(found);
+        }
         let mut document = parsed.document;
         let mut imports = Vec::new();
         let mut broken_names = HashSet::new();
@@ -322,7 +330,7 @@ impl<'t> Loading<'_, 't> {
                 let near = nearest(&name, library::names());
                 self.loaded
                     .diagnostics
-                    .push(rules::modules::unknown_library(at, &name, near));
+                    .push(rules::modules::unknown_library(at, &name, near.as_ref()));
                 None
             }
         }
@@ -361,6 +369,8 @@ impl<'t> Loading<'_, 't> {
         };
         let source = self.sources.add(Source::new(path, text.clone()));
         let text = self.texts.keep(text).ok_or_else(full)?;
+        let found = rules::credentials::look(source, text, &[], &mut self.loaded.diagnostics);
+        self.loaded.credentials.extend(found);
         let mut parts = Vec::new();
         let mut rest = 0;
         while let Some((start, end)) = next_hole(text, rest) {

@@ -6,6 +6,7 @@ pub(crate) mod constants;
 pub(crate) mod entities;
 pub(crate) mod entries;
 pub(crate) mod functions;
+pub(crate) mod harnesses;
 pub(crate) mod sandboxes;
 pub(crate) mod shell;
 pub(crate) mod task;
@@ -30,6 +31,7 @@ impl<'t> Context<'t> {
         self.check_templates();
         self.lower_workflows();
         self.lower_tests();
+        rules::programs::check(self);
         rules::unused::check(self);
     }
 }

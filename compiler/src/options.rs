@@ -1133,12 +1133,62 @@ pub static HARNESS: BlockKind = BlockKind {
 /// `event name { … }` of a harness: how a line of output becomes an event.
 pub static EVENT: BlockKind = BlockKind {
     name: "event",
-    doc: "How a line of output becomes an event: `text`, `result`, `usage`, `conversation`, `failure`, `tool`.",
-    groups: &[],
+    doc: "How a line of output becomes an event: `text`, `result`, `usage`, `conversation`, `failure`, `tool`, `retry`, `finished`.",
+    groups: &[&[
+        property(
+            "line",
+            Kind::ConstantText,
+            "",
+            "A regular expression for plain lines; its named groups are the parts.",
+        ),
+        property(
+            "when",
+            Kind::Constant,
+            "",
+            "For JSON lines: which values stand at which paths, `{ \"type\": \"assistant\" }`.",
+        ),
+        property("text", Kind::ConstantText, "", "The path of a text."),
+        property(
+            "id",
+            Kind::ConstantText,
+            "",
+            "The path of an id: of a conversation, of a call.",
+        ),
+        property("name", Kind::ConstantText, "", "The path of a tool's name."),
+        property(
+            "input",
+            Kind::ConstantText,
+            "",
+            "The path of a tool's input, or of input tokens.",
+        ),
+        property(
+            "output",
+            Kind::ConstantText,
+            "",
+            "The path of output tokens.",
+        ),
+        property(
+            "cached",
+            Kind::ConstantText,
+            "",
+            "The path of cached tokens.",
+        ),
+    ]],
     blocks: &[],
     rules: &[],
-    open: true,
+    open: false,
 };
+/// The events that a declared harness can tell of.
+pub const EVENTS: [&str; 8] = [
+    "text",
+    "result",
+    "usage",
+    "conversation",
+    "failure",
+    "tool",
+    "retry",
+    "finished",
+];
 
 /// `extend name { … }`.
 pub static EXTEND: BlockKind = BlockKind {

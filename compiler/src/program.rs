@@ -23,6 +23,10 @@ pub struct Program {
     pub types: Vec<NamedType>,
     /// Agents.
     pub agents: Vec<Agent>,
+    /// Agent CLIs that files declare.
+    pub harnesses: Vec<DeclaredHarness>,
+    /// What files add to the failure texts of harnesses.
+    pub extensions: Vec<Extension>,
     /// Sandboxes.
     pub sandboxes: Vec<Sandbox>,
     /// Secrets, by name.
@@ -55,6 +59,8 @@ ids! {
     FunctionId;
     /// An agent of the program.
     AgentId;
+    /// A declared harness of the program.
+    HarnessId;
     /// A sandbox of the program.
     SandboxId;
     /// A secret of the program.
@@ -147,14 +153,100 @@ pub enum AgentKind {
 /// An agent CLI with its options.
 #[derive(Debug, Default)]
 pub struct PlainAgent {
-    /// The harness: a built-in one or one declared in the file.
+    /// The harness's name.
     pub harness: Arc<str>,
+    /// The harness, if a file declares it; otherwise it is a built-in one.
+    pub declared: Option<HarnessId>,
     /// `model`.
     pub model: Option<Arc<str>>,
     /// All properties as written, evaluated where constant, for fingerprints and for harnesses.
     pub options: Vec<(Arc<str>, Value)>,
     /// Its environment.
     pub environment: Environment,
+    /// `auth`: whose account pays. Nothing: the CLI finds what it finds.
+    pub auth: Option<Auth>,
+}
+
+/// Whose account pays for an agent.
+#[derive(Debug)]
+pub struct Auth {
+    /// Which kind of account.
+    pub kind: AuthKind,
+    /// The token or the key, a text that holds a secret. Nothing: what the machine has.
+    pub credential: Option<Expr>,
+    /// The variable in which the CLI reads the credential; nothing where none is needed (`account` alone).
+    pub variable: Option<Arc<str>>,
+    /// Where it is written.
+    pub at: Location,
+}
+
+/// Which kind of account pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthKind {
+    /// A subscription.
+    Account,
+    /// A key that is billed by use.
+    Usage,
+}
+
+impl AuthKind {
+    /// The word of the language.
+    pub fn word(self) -> &'static str {
+        match self {
+            AuthKind::Account => "account",
+            AuthKind::Usage => "usage",
+        }
+    }
+}
+
+/// `harness name { … }`: an agent CLI that outpostc does not know.
+#[derive(Debug)]
+pub struct DeclaredHarness {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it is declared.
+    pub at: Location,
+    /// Its properties as written.
+    pub options: Vec<(Arc<str>, Value)>,
+    /// How its lines become events, in source order.
+    pub events: Vec<DeclaredEvent>,
+    /// What its failure texts mean.
+    pub limits: Limits,
+    /// Its environment.
+    pub environment: Environment,
+}
+
+/// `event kind { … }` of a declared harness.
+#[derive(Debug)]
+pub struct DeclaredEvent {
+    /// `text`, `result`, `usage`, `conversation`, `failure`, `tool`, `retry` or `finished`.
+    pub kind: Arc<str>,
+    /// The kind's place.
+    pub at: Location,
+    /// Its properties as written.
+    pub options: Vec<(Arc<str>, Value)>,
+}
+
+/// `limits { … }`: regular expressions, which compile.
+#[derive(Debug, Default)]
+pub struct Limits {
+    /// A quota.
+    pub quota: Vec<Arc<str>>,
+    /// An outage.
+    pub unavailable: Vec<Arc<str>>,
+    /// A time of a reset, in the first group.
+    pub reset: Vec<Arc<str>>,
+}
+
+/// `extend name { limits { … } }`.
+#[derive(Debug)]
+pub struct Extension {
+    /// The harness's name.
+    pub harness: Arc<str>,
+    /// The harness, if a file declares it; otherwise it is a built-in one.
+    pub declared: Option<HarnessId>,
+    /// What is added.
+    pub limits: Limits,
 }
 
 /// A sandbox.
@@ -174,6 +266,8 @@ pub struct Sandbox {
     pub options: Vec<(Arc<str>, Value)>,
     /// Its environment.
     pub environment: Environment,
+    /// Where its `hook` stands, if it has one.
+    pub hook: Option<Location>,
 }
 
 /// What a sandbox works on.
@@ -643,7 +737,7 @@ pub struct AgentTurn {
     pub until: Option<Expr>,
     /// Deadline of this action.
     pub timeout: Option<Duration>,
-    /// The longest silence.
+    /// The longest silence; without it the agent's own, else [`AGENT_IDLE`].
     pub idle: Option<Duration>,
     /// Its own environment.
     pub environment: Environment,
@@ -900,6 +994,9 @@ pub enum TemplatePart {
     /// A hole.
     Hole(Expr),
 }
+
+/// The longest silence of an agent unless it is said (SEMANTICS S4a).
+pub const AGENT_IDLE: Duration = Duration::from_secs(600);
 
 /// How many bytes of a stream a command's result keeps when `keep` does not say (SEMANTICS C2).
 pub const DEFAULT_KEEP: u64 = 1 << 20;

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::load::File;
 use crate::options;
 use crate::program::{NamedType, Secret, SecretId};
-use crate::resolve::suggest::nearest;
+use crate::resolve::suggest::{Near, nearest};
 use crate::rules;
 
 /// Names that cannot name a task or a step (LANGUAGE §4).
@@ -241,7 +241,7 @@ impl<'t> Context<'t> {
             self.report(rules::options::unknown_item(
                 at,
                 keyword.text,
-                near,
+                near.as_ref(),
                 &inside,
             ));
             self.declared.strangers.push((source, block));
@@ -390,18 +390,20 @@ impl<'t> Context<'t> {
         let file = &self.files[target.0 as usize];
         if !file.broken_names.contains(name.text) {
             let names = self.exported(target);
-            let near = nearest(name.text, names.iter().copied()).map(str::to_owned);
+            let near = nearest(name.text, names.iter().copied());
             let at = Location::new(source, name.span);
             let exists = file.name.clone();
             self.report(rules::modules::unknown_import(
                 at,
                 name.text,
                 &exists,
-                near.as_deref(),
+                near.as_ref(),
                 &names,
             ));
-            if let Some(near) = near
-                && let Some(binding) = self.names[target.0 as usize].bindings.get(near.as_str())
+            if let Some(near) = &near
+                && let Some(binding) = self.names[target.0 as usize]
+                    .bindings
+                    .get(near.name.as_str())
             {
                 self.used[*binding as usize] = true;
             }
@@ -478,9 +480,9 @@ impl<'t> Context<'t> {
     }
 
     /// A near miss counts as a use: nothing more is to be said about it.
-    pub(crate) fn mark_suggested(&mut self, source: SourceId, near: Option<&str>) {
+    pub(crate) fn mark_suggested(&mut self, source: SourceId, near: Option<&Near>) {
         if let Some(near) = near
-            && let Some(binding) = self.binding(source, near)
+            && let Some(binding) = self.binding(source, &near.name)
         {
             self.mark(binding);
         }
@@ -526,7 +528,7 @@ impl<'t> Context<'t> {
             self.report(rules::names::unknown_name(
                 Location::new(source, span),
                 file,
-                near,
+                near.as_ref(),
                 None,
             ));
             return None;
@@ -554,13 +556,13 @@ impl<'t> Context<'t> {
                     .contains(member.text)
                 {
                     let names = self.exported(target);
-                    let near = nearest(member.text, names.iter().copied()).map(str::to_owned);
+                    let near = nearest(member.text, names.iter().copied());
                     let name = self.files[target.0 as usize].name.clone();
                     self.report(rules::modules::unknown_import(
                         at,
                         member.text,
                         &name,
-                        near.as_deref(),
+                        near.as_ref(),
                         &names,
                     ));
                 }

@@ -1,8 +1,9 @@
 //! Every case of `tests/cases/check` against what its header says: these diagnostics at these places with these words, and no other.
 #![expect(clippy::disallowed_methods, reason = "cases are files")]
 
-use outpost_compiler::{Compiled, LoadError, Loader, compile};
-use outpost_grammar::{Diagnostic, Location, Severity};
+use outpost_compiler::{Compiled, LoadError, Loader, Memory, compile, rules};
+use outpost_grammar::{Diagnostic, Location, Severity, mistakes};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -193,12 +194,166 @@ fn cases(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_case_says_what_its_header_says() {
+/// Codes that no file of a few lines can have: `pages.rs` makes what has them.
+const GENERATED: &[&str] = &["too-many-files", "source-size"];
+
+fn every_case() -> (PathBuf, Vec<PathBuf>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases/check");
     let mut paths = Vec::new();
     cases(&root, &mut paths);
     assert!(paths.len() > 200, "the cases are not there");
+    (root, paths)
+}
+
+fn folder_and_name(path: &Path) -> (PathBuf, String) {
+    let folder = path.parent().expect("a case is in a folder");
+    let name = path.file_name().expect("a case is a file");
+    (folder.to_owned(), name.to_string_lossy().into_owned())
+}
+
+/// A code has a constructor if some case has it, and a page if `pages.rs` is content.
+#[test]
+fn every_code_has_a_case() {
+    let mut left: BTreeSet<&str> = rules::CODES
+        .iter()
+        .flat_map(|family| family.iter())
+        .chain(mistakes::CODES)
+        .map(|code| code.0)
+        .collect();
+    for code in GENERATED {
+        assert!(left.remove(code), "{code} is no code");
+    }
+    for path in every_case().1 {
+        let (folder, name) = folder_and_name(&path);
+        for found in compile(&Folder(folder), &name).diagnostics {
+            left.remove(found.code.0);
+        }
+    }
+    assert!(left.is_empty(), "codes without a case: {left:?}");
+}
+
+/// The files of a folder, one of which has been changed.
+struct Changed<'a>(&'a Folder, &'a str, &'a str);
+
+impl Loader for Changed<'_> {
+    fn load(&self, path: &str) -> Result<Arc<str>, LoadError> {
+        match path == self.1 {
+            true => Ok(Arc::from(self.2)),
+            false => self.0.load(path),
+        }
+    }
+}
+
+/// The text of a file with the mends of a diagnostic; `None` if they are in several files.
+fn mended(compiled: &Compiled, found: &Diagnostic) -> Option<(String, String)> {
+    let source = found.fixes.first()?.at.source;
+    if found.fixes.iter().any(|fix| fix.at.source != source) {
+        return None;
+    }
+    let source = compiled.program.sources.get(source);
+    let mut text = source.text.to_string();
+    let mut fixes: Vec<_> = found.fixes.iter().collect();
+    fixes.sort_by_key(|fix| std::cmp::Reverse(fix.at.span.start));
+    for fix in fixes {
+        let range = fix.at.span.start as usize..fix.at.span.end as usize;
+        text.replace_range(range, &fix.with);
+    }
+    Some((source.name.clone(), text))
+}
+
+/// How often each code is told.
+fn told(compiled: &Compiled) -> BTreeMap<&'static str, usize> {
+    let mut told = BTreeMap::new();
+    for found in &compiled.diagnostics {
+        *told.entry(found.code.0).or_default() += 1;
+    }
+    told
+}
+
+#[test]
+fn a_mend_leaves_a_file_without_its_mistake() {
+    let mut tried = BTreeSet::new();
+    let mut failures = Vec::new();
+    for path in every_case().1 {
+        let (folder, name) = folder_and_name(&path);
+        let folder = Folder(folder);
+        let compiled = compile(&folder, &name);
+        let before = told(&compiled);
+        for found in &compiled.diagnostics {
+            let Some((file, text)) = mended(&compiled, found) else {
+                continue;
+            };
+            tried.insert(found.code.0);
+            let after = told(&compile(&Changed(&folder, &file, &text), &name));
+            let code = found.code.0;
+            if after.get(code).copied().unwrap_or(0) >= before[code] {
+                failures.push(format!("{}: {}\n{text}", path.display(), found.message));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    for code in [
+        "unknown-name",
+        "unknown-property",
+        "unknown-word",
+        "equals-for-colon",
+    ] {
+        assert!(tried.contains(code), "no case has a mend of {code}");
+    }
+}
+
+/// A text with all its mends, until there are none.
+fn all_mended(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..16 {
+        let files = [("main.outpost".to_owned(), Arc::from(text.as_str()))].into();
+        let compiled = compile(&Memory { files }, "main.outpost");
+        let mut found = compiled.diagnostics.iter();
+        match found.find_map(|found| mended(&compiled, found)) {
+            Some((_, mended)) => text = mended,
+            None => break,
+        }
+    }
+    text
+}
+
+#[test]
+fn near_misses_are_mended_and_doubtful_ones_are_not() {
+    let wrong = r#"agnet opus { harness: claud  model: "opus"  auth: account }
+sandbox work { provider: locl }
+workflow w {
+  input goal: strng
+  concurency: 2
+  task build { comand: ["make", inputs.gaol]  in: wrk }
+  task unit { after: [biuld]  command = ["npm", uper("test")] }
+  output: { a: build.stauts, b: unit.status }
+}
+"#;
+    let right = r#"agent opus { harness: claude  model: "opus"  auth: account }
+sandbox work { provider: local }
+workflow w {
+  input goal: string
+  concurrency: 2
+  task build { command: ["make", inputs.goal]  in: work }
+  task unit { after: [build]  command: ["npm", upper("test")] }
+  output: { a: build.status, b: unit.status }
+}
+"#;
+    assert_eq!(all_mended(wrong), right);
+    // Two tasks are as near.
+    let doubtful = r#"workflow w {
+  task lint { command: ["make", "lint"] }
+  task link { command: ["make", "link"] }
+  task dist { after: [lin]  command: ["make", "dist"] }
+  output: dist.status
+}
+"#;
+    assert_eq!(all_mended(doubtful), doubtful);
+}
+
+#[test]
+fn every_case_says_what_its_header_says() {
+    let (root, paths) = every_case();
     let only = std::env::var("CASE").unwrap_or_default();
     let mut failures = Vec::new();
     for path in paths

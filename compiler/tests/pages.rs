@@ -1,14 +1,15 @@
 //! Every code has a page whose wrong example is told about with that code, and whose right example is silent.
 #![expect(clippy::disallowed_methods, reason = "cases and pages are files")]
 
-use outpost_compiler::{Memory, compile, rules};
-use outpost_grammar::Code;
+use outpost_compiler::{LoadError, Loader, Memory, compile, load, rules};
+use outpost_grammar::source::MAX_SOURCE_BYTES;
+use outpost_grammar::{Code, Severity, SourceId, mistakes};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A code whose wrong example would be thousands of files.
-const WITHOUT_EXAMPLE: &[&str] = &["too-many-files"];
+/// Codes whose wrong example would be thousands of files, or millions of lines; they are shown below.
+const WITHOUT_EXAMPLE: &[&str] = &["too-many-files", "source-size"];
 
 /// The block of code under a heading.
 fn example<'p>(page: &'p str, heading: &str) -> Option<&'p str> {
@@ -29,11 +30,37 @@ fn codes(text: &str) -> BTreeSet<&'static str> {
 }
 
 fn all() -> Vec<Code> {
-    rules::CODES
-        .iter()
-        .flat_map(|family| family.iter())
-        .copied()
-        .collect()
+    let families = rules::CODES.iter().flat_map(|family| family.iter());
+    families.chain(mistakes::CODES).copied().collect()
+}
+
+/// A folder with a file for each path that is asked for.
+struct Endless(String);
+
+impl Loader for Endless {
+    fn load(&self, path: &str) -> Result<Arc<str>, LoadError> {
+        Ok(Arc::from(match path {
+            "main.outpost" => self.0.as_str(),
+            _ => "",
+        }))
+    }
+}
+
+#[test]
+fn thousands_of_files_are_too_many() {
+    let uses = (0..load::MAX_FILES).map(|at| format!("use \"./{at}.outpost\" as f{at}\n"));
+    let found = compile(&Endless(uses.collect()), "main.outpost").diagnostics;
+    let errors = found.iter().filter(|one| one.severity == Severity::Error);
+    let codes: Vec<&str> = errors.map(|one| one.code.0).collect();
+    assert_eq!(codes, ["too-many-files"]);
+}
+
+#[test]
+fn a_file_has_a_size() {
+    let text = " ".repeat(MAX_SOURCE_BYTES + 1);
+    let found = outpost_grammar::parse(SourceId(0), &text).diagnostics;
+    let codes: Vec<&str> = found.iter().map(|one| one.code.0).collect();
+    assert_eq!(codes, ["source-size"]);
 }
 
 #[test]

@@ -251,14 +251,18 @@ pub(crate) fn semicolon(at: Location) -> Diagnostic {
         .fix(at, "")
 }
 
-pub(crate) fn equals_for_colon(at: Location, word: &str) -> Diagnostic {
+pub(crate) fn equals_for_colon(at: Location, word: &str, blanks: usize) -> Diagnostic {
+    let from = crate::source::Span {
+        start: at.span.start - blanks as u32,
+        end: at.span.end,
+    };
     Diagnostic::error(
         EQUALS_FOR_COLON,
         at,
         "a property is written with `:`, not `=`",
     )
     .help(format!("write `{word}: …`"))
-    .fix(at, ":")
+    .fix(Location::new(at.source, from), ":")
 }
 
 pub(crate) fn yaml_block(at: Location, head: &str) -> Diagnostic {

@@ -4,10 +4,10 @@
 //! Retries, rounds, skips, pauses, deadlines and the end of the run are decided here and nowhere else.
 
 use crate::clock::Now;
-use crate::event::{EventKind, Payload, Phase, Reason, Status};
-use crate::executor::{Outcome, UsageReport};
+use crate::event::{EventKind, Handover, Left, Payload, Phase, Reason, Status, TurnEnd, Turned};
+use crate::executor::{Answer, Outcome, TurnOutcome, UsageReport};
 use crate::fault::{Fault, FaultCode};
-use crate::run::{Fate, Halt, Run, State, Stop, Timer, in_words, loop_of};
+use crate::run::{AgentStep, Fate, Halt, Run, State, Stop, Timer, in_words, loop_of};
 use crate::walk::{self, AttemptView, Next};
 use outpost_compiler::program::{OnQuota, Retry, TaskId};
 use outpost_stdlib::Value;
@@ -29,6 +29,14 @@ impl Run {
         if let Some(task) = self.stops.front() {
             return Some(EventKind::Stopping(*task));
         }
+        if let Some((task, code, message)) = &self.over {
+            return Some(EventKind::BudgetExceeded {
+                task: *task,
+                message: message.clone(),
+                code: (*code != FaultCode::Limit).then_some(*code),
+                stops: true,
+            });
+        }
         if let Some(task) = self.moving.front() {
             return Some(self.go_on(*task));
         }
@@ -45,7 +53,22 @@ impl Run {
     }
 
     /// The event that an action's outcome is.
-    pub fn outcome(&self, task: TaskId, step: &str, outcome: Outcome) -> Kind {
+    pub fn outcome(
+        &self,
+        task: TaskId,
+        (step, agent): (&str, Option<&str>),
+        outcome: Outcome,
+        left: Option<Left>,
+    ) -> Kind {
+        let outcome = match outcome {
+            // Whatever is made of it, the turn took place and has its price.
+            Outcome::Turned(turn) => {
+                let turn = self.turned_out(task, (step, agent.unwrap_or_default()), *turn, left);
+                let turn = Box::new(turn);
+                return EventKind::Turn { task, turn };
+            }
+            other => other,
+        };
         match self.stopping(task) {
             Some(Stop::Timeout) => self.failure(task, self.timeout(task)),
             Some(Stop::Halted) => self.cancelled(task),
@@ -54,10 +77,152 @@ impl Run {
                     task,
                     step: step.to_owned(),
                     value: Payload::Json(value),
+                    left,
                 },
                 Outcome::Failed(fault) => self.failure(task, *fault),
+                Outcome::Turned(_) => self.cancelled(task),
             },
         }
+    }
+
+    /// What a turn came to: the step's result, another turn, or a fault.
+    fn turned_out(
+        &self,
+        task: TaskId,
+        (step, agent): (&str, &str),
+        turn: TurnOutcome,
+        left: Option<Left>,
+    ) -> Turned {
+        let state = self.agent_step(task, step);
+        let mut turned = Turned {
+            step: step.to_owned(),
+            agent: agent.to_owned(),
+            pass: state.map_or(0, |state| state.pass),
+            repair: state.map_or(0, |state| state.repair),
+            head: turn.head,
+            conversation: turn.conversation,
+            usage: turn.usage,
+            total: turn.total,
+            end: TurnEnd::Pass,
+            left,
+        };
+        turned.end = match turn.result {
+            Err(fault) => TurnEnd::Failed(fault),
+            Ok(answer) => self
+                .answered(task, &turned, answer)
+                .unwrap_or_else(TurnEnd::Failed),
+        };
+        turned
+    }
+
+    fn answered(
+        &self,
+        task: TaskId,
+        turned: &Turned,
+        answer: Answer,
+    ) -> Result<TurnEnd, Box<Fault>> {
+        let Ok(Next::Action(pending)) = walk::next(self, task, self.view(task)) else {
+            let fault = Fault::new(FaultCode::Failed, "there is no turn that this could be of");
+            return Err(Box::new(fault));
+        };
+        let Some(declared) = pending.turn() else {
+            let fault = Fault::new(FaultCode::Failed, "the step has no agent");
+            return Err(Box::new(fault));
+        };
+        if let Some(Err(problem)) = &answer.value {
+            if turned.repair < declared.repairs {
+                return Ok(TurnEnd::Again(problem.clone()));
+            }
+            let message = format!("the answer of `{}` {problem}", turned.agent);
+            let mut fault = Fault::new(FaultCode::Response, message);
+            fault.output = Some(crate::fault::end_of(&answer.text));
+            return Err(Box::new(fault));
+        }
+        let state = self.agent_step(task, &turned.step);
+        let result = walk::agent_result(self, state, turned, answer);
+        let last = declared.passes.unwrap_or(1);
+        if turned.pass + 1 < last && !walk::until(self, task, &pending, &result)? {
+            return Ok(TurnEnd::Pass);
+        }
+        Ok(TurnEnd::Answered(Payload::Json(result)))
+    }
+
+    /// The agent step of a path, if it has begun.
+    pub(crate) fn agent_step(&self, task: TaskId, path: &str) -> Option<&AgentStep> {
+        let detail = self.task(task).detail.as_ref()?;
+        let step = detail.agent.as_deref()?;
+        (step.path == path).then_some(step)
+    }
+
+    /// The event that the naming of a conversation is.
+    pub fn named_conversation(
+        &self,
+        task: TaskId,
+        (step, agent): (&str, &str),
+        conversation: String,
+        head: Option<String>,
+    ) -> Option<Kind> {
+        let known = self.agent_step(task, step);
+        let known = known.and_then(|step| step.conversation.as_ref());
+        if known.is_some_and(|(of, id)| of == agent && *id == conversation) {
+            return None;
+        }
+        Some(EventKind::Session {
+            task,
+            step: step.to_owned(),
+            agent: agent.to_owned(),
+            conversation,
+            head,
+        })
+    }
+
+    /// A turn has failed: the next member, a pause, another try, or the task's end (SEMANTICS Q2, Q3).
+    fn turn_failed(&self, task: TaskId, state: &AgentStep, error: &Fault) -> Kind {
+        let failure = match error.code {
+            FaultCode::Quota => Handover::Quota,
+            _ if error.unavailable => Handover::Unavailable,
+            _ => return self.failure(task, error.clone()),
+        };
+        let pending = match walk::next(self, task, self.view(task)) {
+            Ok(Next::Action(pending)) => pending,
+            _ => return self.failure(task, error.clone()),
+        };
+        let members = match walk::members(self, task, &pending) {
+            Ok(members) => members,
+            Err(fault) => return self.failure(task, *fault),
+        };
+        let hands_over = match failure {
+            Handover::Quota => members.on_quota,
+            Handover::Unavailable => members.on_unavailable,
+        };
+        let name = |at: usize| {
+            let id = members.agents.get(at)?;
+            Some(self.plan.program().agents[id.index()].name.to_string())
+        };
+        if let (true, Some(from), Some(to)) =
+            (hands_over, name(state.member), name(state.member + 1))
+        {
+            return EventKind::FellBack {
+                task,
+                step: state.path.clone(),
+                from,
+                to,
+                failure,
+                error: Box::new(error.clone()),
+            };
+        }
+        let mut fault = error.clone();
+        let limits = state.stopped.iter().map(|stopped| {
+            let is_quota = stopped.failure == Handover::Quota;
+            stopped.error.reset_at.filter(|_| is_quota)
+        });
+        let all: Option<Vec<_>> = limits.chain([error.reset_at]).collect();
+        if failure == Handover::Quota
+            && let Some(nearest) = all.and_then(|all| all.into_iter().min())
+        {
+            fault.reset_at = Some(nearest);
+        }
+        self.failure(task, fault)
     }
 
     /// The event that a report of tokens is; nothing if its receipt was counted before (SEMANTICS B4).
@@ -138,7 +303,12 @@ impl Run {
             None => "attempt",
         };
         let message = format!("the {what} took longer than {}", in_words(limit));
-        Fault::new(FaultCode::Timeout, message)
+        let mut fault = Fault::new(FaultCode::Timeout, message);
+        // A deadline that passed while an agent could not reach its provider is an outage.
+        let detail = self.task(task).detail.as_ref();
+        let error = detail.and_then(|detail| detail.agent.as_ref()?.error.as_ref());
+        fault.unavailable = error.is_some_and(|error| error.unavailable);
+        fault
     }
 
     /// What follows for an active task with nothing in flight.
@@ -154,6 +324,13 @@ impl Run {
         }
         if judged == Some(false) {
             return self.next_round(task);
+        }
+        let detail = self.task(task).detail.as_ref();
+        let state = detail.and_then(|detail| detail.agent.as_deref());
+        if let Some(state) = state
+            && let Some(error) = &state.error
+        {
+            return self.turn_failed(task, state, error);
         }
         match walk::next(self, task, self.view(task)) {
             Ok(Next::Action(_)) => EventKind::Launched(task),
@@ -273,8 +450,13 @@ impl Run {
             };
             return match self.halt {
                 Some(_) => self.cancelled(task),
-                None => EventKind::BudgetExceeded { task, message },
+                None => exceeded(task, FaultCode::Limit, message),
             };
+        }
+        if self.halt.is_none()
+            && let Some((code, message)) = self.spent.over(&self.plan, self.budget_attempts)
+        {
+            return exceeded(task, code, message);
         }
         EventKind::Admitted {
             task,
@@ -458,6 +640,15 @@ impl Run {
             error,
             output,
         })
+    }
+}
+
+fn exceeded(task: TaskId, code: FaultCode, message: String) -> Kind {
+    EventKind::BudgetExceeded {
+        task,
+        message,
+        code: (code != FaultCode::Limit).then_some(code),
+        stops: false,
     }
 }
 

@@ -4,20 +4,21 @@
 //! and only then starts actions and tells observers.
 //! If the journal cannot be written, the run in memory is given up: nothing acts on what was not saved.
 
-use crate::clock::{Clock, Now};
+use crate::clock::{Clock, Now, Timestamp};
 use crate::decide::Kind;
-use crate::event::{Event, EventKind, Interrupt};
+use crate::event::{Event, EventKind, Interrupt, Left};
 use crate::executor::{
     ActionId, ActionRequest, Executor, HostEnvironment, Outcome, Outcomes, Report, StopHow,
-    UsageReport,
+    UsageReport, Work,
 };
 use crate::fault::{Fault, FaultCode};
+use crate::harness::AgentEvent;
 use crate::journal::{Batch, Journal, JournalFault, named};
 use crate::process::CHECKPOINT_VARIABLE;
 use crate::public::{self, PublicEvent};
 use crate::record::RunRecord;
 use crate::run::Run;
-use crate::walk::{self, Next};
+use crate::walk::{self, Next, TurnContext};
 use outpost_compiler::program::TaskId;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -52,6 +53,30 @@ pub type WrapJournal = Box<dyn FnOnce(Box<dyn Journal>) -> Box<dyn Journal>>;
 pub trait Observer {
     /// Something durable happened. After a failure it is told nothing more.
     fn event(&mut self, event: &PublicEvent) -> Result<(), String>;
+    /// An agent does something. It is told at once, and kept nowhere but in the agent's own stream.
+    fn agent(&mut self, notice: &AgentNotice<'_>) -> Result<(), String> {
+        let _ = notice;
+        Ok(())
+    }
+}
+
+/// Something that an agent does.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentNotice<'a> {
+    /// The run.
+    pub run: &'a str,
+    /// The last durable row: what is seen now happened after it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The task's key.
+    pub task: &'a str,
+    /// The step's path.
+    pub step: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// What it does.
+    pub event: &'a AgentEvent,
 }
 
 /// Where the actions of a run live.
@@ -101,12 +126,17 @@ struct Flight {
     task: TaskId,
     attempt: u32,
     step: String,
+    /// Whose turn it is, if it is one.
+    agent: Option<String>,
 }
 
 enum Input {
     /// An event that is due by itself: a start, a resumption.
     Given(Box<Kind>),
-    Ended(ActionId, Outcome),
+    Ended(ActionId, Outcome, Option<Left>),
+    /// An agent has named its conversation.
+    Session(ActionId, String, Option<String>),
+    Agent(ActionId, AgentEvent),
     /// An action whose inputs could not be evaluated: it never was in flight for the executor.
     Unstartable(TaskId, String, Box<Fault>),
     Usage(ActionId, UsageReport),
@@ -224,12 +254,24 @@ impl Driver {
     fn event_of(&mut self, input: Input) -> Option<Kind> {
         match input {
             Input::Given(kind) => Some(*kind),
-            Input::Ended(id, outcome) => {
+            Input::Ended(id, outcome, left) => {
                 let flight = self.in_flight.remove(&id)?;
-                Some(self.run.outcome(flight.task, &flight.step, outcome))
+                let of = (&*flight.step, flight.agent.as_deref());
+                Some(self.run.outcome(flight.task, of, outcome, left))
+            }
+            Input::Session(id, conversation, head) => {
+                let flight = self.in_flight.get(&id)?;
+                let of = (&*flight.step, flight.agent.as_deref()?);
+                let run = &self.run;
+                run.named_conversation(flight.task, of, conversation, head)
+            }
+            Input::Agent(id, event) => {
+                self.tell_of_agent(id, &event);
+                None
             }
             Input::Unstartable(task, step, fault) => {
-                Some(self.run.outcome(task, &step, Outcome::Failed(fault)))
+                let outcome = Outcome::Failed(fault);
+                Some(self.run.outcome(task, (&step, None), outcome, None))
             }
             Input::Usage(id, report) => {
                 let flight = self.in_flight.get(&id)?;
@@ -288,6 +330,7 @@ impl Driver {
                     task,
                     attempt: request.attempt,
                     step: request.step.clone(),
+                    agent: request.work.turn().map(|turn| turn.name.clone()),
                 };
                 self.in_flight.insert(id, flight);
                 self.host.executor.start(request, &self.outcomes);
@@ -310,15 +353,40 @@ impl Driver {
             }
             Err(fault) => return Err((String::new(), fault)),
         };
-        let command = walk::command(run, task, view, &pending, &self.host.environment)
-            .map_err(|fault| (pending.path.clone(), fault))?;
+        let failed = |fault| (pending.path.clone(), fault);
+        let host = &self.host.environment;
+        let work = match pending.turn() {
+            Some(_) => {
+                let in_flight = |agent: &str| {
+                    let flights = self.in_flight.values();
+                    let of_agent = flights.filter(|flight| flight.agent.as_deref() == Some(agent));
+                    u32::try_from(of_agent.count()).unwrap_or(u32::MAX)
+                };
+                let with = TurnContext {
+                    host,
+                    in_flight: &in_flight,
+                };
+                let turn = walk::turn(run, task, &pending, &with).map_err(failed)?;
+                Work::Turn(Box::new(turn))
+            }
+            None => {
+                let command = walk::command(run, task, view, &pending).map_err(failed)?;
+                Work::Command(command)
+            }
+        };
+        let agent = work.turn().map(|turn| turn.agent);
+        let own = walk::environment(run, task, &pending, agent, host).map_err(failed)?;
+        let session = agent.and_then(|agent| walk::session_variable(run, agent));
         let phase_key = walk::idempotency_key(&run.id, key, view.round, view.phase);
         let idempotency_key = walk::step_key(&phase_key, &pending.path);
         let allowed = self.host.environment.allowed();
         let mut environment: BTreeMap<String, String> = allowed
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        environment.extend(command.environment.iter().cloned());
+        if let Some((name, value)) = session.and_then(|name| Some((name, host.get(name)?))) {
+            environment.insert(name.to_owned(), value.to_owned());
+        }
+        environment.extend(own);
         environment.extend(
             [
                 ("OUTPOST_RUN", run.id.to_string()),
@@ -335,7 +403,13 @@ impl Driver {
             environment.insert(CHECKPOINT_VARIABLE.to_owned(), folder);
         }
         let logs = self.places.logs().map(|logs| {
-            let step = pending.path.replace('/', ".");
+            let mut step = pending.path.replace('/', ".");
+            if let Some(state) = run.agent_step(task, &pending.path) {
+                let turn = (state.member, state.pass, state.repair);
+                if turn != (0, 0, 0) {
+                    step.push_str(&format!(".{}-{}-{}", turn.0 + 1, turn.1 + 1, turn.2));
+                }
+            }
             let name = format!(
                 "{}-{}-{}-{step}",
                 view.attempt,
@@ -351,10 +425,11 @@ impl Driver {
             attempt: view.attempt,
             round: view.round,
             phase: view.phase,
+            sandbox: pending.sandbox(),
+            in_check: pending.in_check,
             step: pending.path,
             idempotency_key,
-            in_check: pending.in_check,
-            command,
+            work,
             environment: environment.into_iter().collect(),
             folder: self.places.folder.clone(),
             plan: run.plan().clone(),
@@ -385,6 +460,29 @@ impl Driver {
                 });
             }
         }
+    }
+
+    fn tell_of_agent(&mut self, id: ActionId, event: &AgentEvent) {
+        let Some(flight) = self.in_flight.get(&id) else {
+            return;
+        };
+        let notice = AgentNotice {
+            run: &self.run.id,
+            seq: self.run.next_seq.saturating_sub(1),
+            at: self.host.clock.now().wall.max(self.run.last_at),
+            task: &self.run.plan().task(flight.task).key,
+            step: &flight.step,
+            agent: flight.agent.as_deref().unwrap_or_default(),
+            event,
+        };
+        let notes = &mut self.host.notes;
+        self.host.observers.retain_mut(|observer| {
+            let told = observer.agent(&notice);
+            if let Err(message) = &told {
+                notes(&format!("events are no longer reported: {message}"));
+            }
+            told.is_ok()
+        });
     }
 
     /// Waits until something happens or is due; false if nothing ever will.
@@ -430,10 +528,10 @@ impl Driver {
             tokio::select! {
                 biased;
                 report = self.reports.recv() => match report {
-                    Some(Report::Ended(id, _)) => {
+                    Some(Report::Ended(id, ..)) => {
                         self.in_flight.remove(&id);
                     }
-                    Some(Report::Usage(..)) => {}
+                    Some(Report::Usage(..) | Report::Session(..) | Report::Agent(..)) => {}
                     None => return,
                 },
                 () = clock.sleep(crate::clock::Wake::default()) => return,
@@ -444,7 +542,9 @@ impl Driver {
 
 fn input_of(report: Report) -> Input {
     match report {
-        Report::Ended(id, outcome) => Input::Ended(id, outcome),
+        Report::Ended(id, outcome, left) => Input::Ended(id, outcome, left),
+        Report::Session(id, conversation, head) => Input::Session(id, conversation, head),
+        Report::Agent(id, event) => Input::Agent(id, event),
         Report::Usage(id, report) => Input::Usage(id, report),
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The version of the rows. A newer outpostc reads every older one (SEMANTICS J8).
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -274,6 +274,85 @@ impl Usage {
     }
 }
 
+/// How an action left a sandbox: what it did stands only as long as nobody changed that (SEMANTICS L7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The sandbox's name.
+    pub sandbox: String,
+    /// The commit that is checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// Of everything that differs from it.
+    pub digest: String,
+}
+
+/// What a turn of an agent came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnEnd {
+    /// The step has its result.
+    Answered(Payload),
+    /// The answer has not the form that was asked for, and may be mended: what is wrong with it.
+    Again(String),
+    /// The next pass follows.
+    Pass,
+    /// It has failed.
+    Failed(Box<Fault>),
+}
+
+/// What makes another member of a fallback list go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handover {
+    /// A limit of the provider.
+    Quota,
+    /// An outage.
+    Unavailable,
+}
+
+impl Handover {
+    /// As it is written in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Handover::Quota => "quota",
+            Handover::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// A turn of an agent that has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turned {
+    /// The step's path.
+    pub step: String,
+    /// The agent, a plain one.
+    pub agent: String,
+    /// Which pass of the step, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub pass: u32,
+    /// Which repair of the pass; 0 for its first answer.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub repair: u32,
+    /// The commit that was checked out when the step began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The agent's name of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// Tokens of the turn; nothing if none were reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Tokens of the whole conversation, where the agent counts those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Usage>,
+    /// What it came to.
+    pub end: TurnEnd,
+    /// How it left its sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+}
+
 /// The kinds of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -313,6 +392,45 @@ pub enum EventKind<T> {
         step: String,
         /// Its result.
         value: Payload,
+        /// How it left its sandbox.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<Left>,
+    },
+    /// An agent has named the conversation of the turn that is going on.
+    Session {
+        /// The task.
+        task: T,
+        /// The step's path.
+        step: String,
+        /// The agent, a plain one.
+        agent: String,
+        /// Its name of the conversation.
+        conversation: String,
+        /// The commit that was checked out when the step began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<String>,
+    },
+    /// A turn of an agent has ended.
+    Turn {
+        /// The task.
+        task: T,
+        /// The turn.
+        turn: Box<Turned>,
+    },
+    /// The next member of a fallback list takes over.
+    FellBack {
+        /// The task.
+        task: T,
+        /// The step's path.
+        step: String,
+        /// Who stopped.
+        from: String,
+        /// Who goes on.
+        to: String,
+        /// Why.
+        failure: Handover,
+        /// What the one that stopped said.
+        error: Box<Fault>,
     },
     /// A loop's attempt produced something to check.
     Candidate {
@@ -403,6 +521,12 @@ pub enum EventKind<T> {
         task: T,
         /// What was spent, in words.
         message: String,
+        /// The class of the fault, where it is not our own limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<FaultCode>,
+        /// What runs is stopped, too.
+        #[serde(default, skip_serializing_if = "is_false")]
+        stops: bool,
     },
     /// This start of the run is over.
     Finished {
@@ -433,6 +557,14 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+fn is_first(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_attempt(phase: &Phase) -> bool {
     *phase == Phase::Attempt
 }
@@ -456,6 +588,9 @@ impl<T> EventKind<T> {
             EventKind::Admitted { task, .. }
             | EventKind::Evaluated { task, .. }
             | EventKind::StepDone { task, .. }
+            | EventKind::Session { task, .. }
+            | EventKind::Turn { task, .. }
+            | EventKind::FellBack { task, .. }
             | EventKind::Candidate { task, .. }
             | EventKind::Verdict { task, .. }
             | EventKind::RetryScheduled { task, .. }
@@ -482,7 +617,13 @@ impl<T> EventKind<T> {
             | EventKind::Candidate { value, .. } => Some(value),
             EventKind::Settled { value, .. } => value.as_mut(),
             EventKind::Finished { output, .. } => output.as_mut(),
-            EventKind::Started(_)
+            EventKind::Turn { turn, .. } => match &mut turn.end {
+                TurnEnd::Answered(value) => Some(value),
+                TurnEnd::Again(_) | TurnEnd::Pass | TurnEnd::Failed(_) => None,
+            },
+            EventKind::Session { .. }
+            | EventKind::FellBack { .. }
+            | EventKind::Started(_)
             | EventKind::Resumed(_)
             | EventKind::Admitted { .. }
             | EventKind::Verdict { .. }
@@ -526,10 +667,48 @@ impl<T> EventKind<T> {
                 attempt,
                 value,
             },
-            EventKind::StepDone { task, step, value } => EventKind::StepDone {
+            EventKind::StepDone {
+                task,
+                step,
+                value,
+                left,
+            } => EventKind::StepDone {
                 task: name(task)?,
                 step,
                 value,
+                left,
+            },
+            EventKind::Session {
+                task,
+                step,
+                agent,
+                conversation,
+                head,
+            } => EventKind::Session {
+                task: name(task)?,
+                step,
+                agent,
+                conversation,
+                head,
+            },
+            EventKind::Turn { task, turn } => EventKind::Turn {
+                task: name(task)?,
+                turn,
+            },
+            EventKind::FellBack {
+                task,
+                step,
+                from,
+                to,
+                failure,
+                error,
+            } => EventKind::FellBack {
+                task: name(task)?,
+                step,
+                from,
+                to,
+                failure,
+                error,
             },
             EventKind::Candidate { task, round, value } => EventKind::Candidate {
                 task: name(task)?,
@@ -597,9 +776,16 @@ impl<T> EventKind<T> {
             EventKind::TimedOut { task } => EventKind::TimedOut {
                 task: task.map(name).transpose()?,
             },
-            EventKind::BudgetExceeded { task, message } => EventKind::BudgetExceeded {
+            EventKind::BudgetExceeded {
+                task,
+                message,
+                code,
+                stops,
+            } => EventKind::BudgetExceeded {
                 task: name(task)?,
                 message,
+                code,
+                stops,
             },
             EventKind::Finished {
                 status,

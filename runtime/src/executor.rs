@@ -2,10 +2,11 @@
 //!
 //! One request, one outcome. An executor never repeats an action, never falls back, and decides nothing.
 
-use crate::event::{Phase, Usage};
+use crate::event::{Left, Phase, Usage};
 use crate::fault::Fault;
+use crate::harness::{AgentEvent, Baseline, Start};
 use outpost_compiler::plan::Plan;
-use outpost_compiler::program::Accepts;
+use outpost_compiler::program::{Accepts, AgentId, SandboxId};
 use outpost_stdlib::{Type, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub mod local;
+pub mod script;
 pub mod scripted;
 
 /// An action in flight: unique in this process.
@@ -43,10 +45,12 @@ pub struct ActionRequest {
     /// Whether it is written in a check: a command that cannot run is then no verdict (SEMANTICS L8).
     pub in_check: bool,
     /// What is to be done.
-    pub command: CommandRequest,
+    pub work: Work,
     /// The whole environment of the process.
     pub environment: Vec<(String, String)>,
-    /// The folder in which it runs, before `directory`.
+    /// Where it runs; without one in the folder.
+    pub sandbox: Option<SandboxId>,
+    /// The folder of the workflow's file.
     pub folder: PathBuf,
     /// The types that `returns` may name.
     pub plan: Arc<Plan>,
@@ -62,6 +66,90 @@ impl ActionRequest {
     }
 }
 
+/// What an action does.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// It runs a program.
+    Command(CommandRequest),
+    /// An agent takes a turn.
+    Turn(Box<TurnRequest>),
+}
+
+impl Work {
+    /// The command, if it is one.
+    pub fn command(&self) -> Option<&CommandRequest> {
+        match self {
+            Work::Command(command) => Some(command),
+            Work::Turn(_) => None,
+        }
+    }
+
+    /// The turn, if it is one.
+    pub fn turn(&self) -> Option<&TurnRequest> {
+        match self {
+            Work::Command(_) => None,
+            Work::Turn(turn) => Some(turn),
+        }
+    }
+}
+
+/// A turn of an agent, its inputs evaluated.
+#[derive(Clone, Debug)]
+pub struct TurnRequest {
+    /// The agent, a plain one.
+    pub agent: AgentId,
+    /// Its name.
+    pub name: String,
+    /// Which of its turns in this run this is, from 0: a scripted agent answers by it.
+    pub number: u32,
+    /// What it is told, with what is asked of its answer's form.
+    pub brief: String,
+    /// In which conversation.
+    pub start: Start,
+    /// What was used in that conversation before.
+    pub baseline: Baseline,
+    /// The type of its answer.
+    pub response: Option<Type>,
+    /// The commit that was checked out when the step began, if that was earlier.
+    pub since: Option<String>,
+    /// The variables of `auth`.
+    pub credentials: Vec<(String, String)>,
+    /// Its deadline.
+    pub timeout: Option<Duration>,
+    /// The longest silence.
+    pub idle: Option<Duration>,
+    /// The longest time in which nothing but notices of retries comes.
+    pub give_up_after: Option<Duration>,
+}
+
+/// What an agent's turn gave.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The answer.
+    pub text: String,
+    /// The answer of the type that was asked for, or what is wrong with it; nothing if none was asked for.
+    pub value: Option<Result<Value, String>>,
+    /// The commits that were made since the step began: id and subject.
+    pub commits: Vec<(String, String)>,
+    /// The branch that is checked out.
+    pub branch: String,
+}
+
+/// How an agent's turn ended.
+#[derive(Clone, Debug)]
+pub struct TurnOutcome {
+    /// What it gave, or why it failed.
+    pub result: Result<Answer, Box<Fault>>,
+    /// The agent's name of the conversation.
+    pub conversation: Option<String>,
+    /// The commit that was checked out when the step began.
+    pub head: Option<String>,
+    /// Tokens of the turn.
+    pub usage: Option<Usage>,
+    /// Tokens of the whole conversation.
+    pub total: Option<Usage>,
+}
+
 /// A command, its inputs evaluated.
 #[derive(Clone, Debug)]
 pub struct CommandRequest {
@@ -71,8 +159,6 @@ pub struct CommandRequest {
     pub stdin: Option<String>,
     /// Relative to the folder.
     pub directory: Option<String>,
-    /// Its own environment.
-    pub environment: Vec<(String, String)>,
     /// Which exit statuses are no failure.
     pub accepts: Accepts,
     /// The type of its standard output as JSON.
@@ -92,6 +178,8 @@ pub enum Outcome {
     Done(Value),
     /// With a fault; a quota has code `quota`, and its reset where known.
     Failed(Box<Fault>),
+    /// The turn of an agent has ended.
+    Turned(Box<TurnOutcome>),
 }
 
 /// Tokens that an action says it used.
@@ -108,8 +196,12 @@ pub struct UsageReport {
 pub enum Report {
     /// Tokens were used.
     Usage(ActionId, UsageReport),
-    /// The action has ended, and so have all its processes.
-    Ended(ActionId, Outcome),
+    /// The agent has named its conversation; the commit is that of the step's beginning.
+    Session(ActionId, String, Option<String>),
+    /// The agent does something. Nothing depends on it.
+    Agent(ActionId, AgentEvent),
+    /// The action has ended, and so have all its processes; how it left its sandbox.
+    Ended(ActionId, Outcome, Option<Left>),
 }
 
 /// Where executors report to.
@@ -126,8 +218,23 @@ impl Outcomes {
 
     /// The action has ended.
     pub fn ended(&self, id: ActionId, outcome: Outcome) {
+        self.left(id, outcome, None);
+    }
+
+    /// The action has ended, in a sandbox.
+    pub fn left(&self, id: ActionId, outcome: Outcome, left: Option<Left>) {
         // A driver that is gone wants to know nothing more.
-        let _ = self.sender.send(Report::Ended(id, outcome));
+        let _ = self.sender.send(Report::Ended(id, outcome, left));
+    }
+
+    /// The agent has named its conversation.
+    pub fn session(&self, id: ActionId, conversation: String, head: Option<String>) {
+        let _ = self.sender.send(Report::Session(id, conversation, head));
+    }
+
+    /// The agent does something.
+    pub fn agent(&self, id: ActionId, event: AgentEvent) {
+        let _ = self.sender.send(Report::Agent(id, event));
     }
 
     /// The action used tokens.

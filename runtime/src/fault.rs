@@ -173,3 +173,16 @@ impl Fault {
         }
     }
 }
+
+/// How many characters of an output go into a fault.
+const SHOWN_CHARACTERS: usize = 4_000;
+
+/// The end of a text, with a mark where it was cut.
+pub(crate) fn end_of(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= SHOWN_CHARACTERS {
+        return text.to_owned();
+    }
+    let end: String = text.chars().skip(count - SHOWN_CHARACTERS).collect();
+    format!("[…]{end}")
+}

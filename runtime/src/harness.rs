@@ -36,6 +36,10 @@ pub mod declared;
 
 pub mod aider;
 
+pub mod credentials;
+
+pub mod probe;
+
 pub use conversation::{Conversation, ForkFault, InvalidConversation};
 pub use decoder::{Baseline, Channel, Decoder, Exit, TurnResult, TurnState};
 pub use event::{AgentEvent, Failure, Limit, ResetHint, Retry, ToolCall, ToolOutput, UsageScope};

@@ -14,15 +14,19 @@ pub mod fault;
 pub mod decide;
 pub mod queue;
 pub mod run;
+pub mod spending;
 pub mod walk;
 
 pub mod checkpoint;
 pub mod journal;
 
+pub mod answer;
 pub mod driver;
 pub mod executor;
 pub mod process;
+pub mod workspace;
 
+pub mod agents;
 pub mod classify;
 pub mod harness;
 

@@ -3,7 +3,7 @@
 //! A pure function of one row, so that they can be derived again at any time.
 
 use crate::clock::Timestamp;
-use crate::event::{Event, EventKind, Payload, Phase, Reason};
+use crate::event::{Event, EventKind, Payload, Phase, Reason, TurnEnd, Turned};
 use outpost_stdlib::Value;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
@@ -116,7 +116,45 @@ fn kinds<T: AsRef<str>>(kind: &EventKind<T>) -> (Option<Kind>, Option<Kind>) {
             ];
             (Some(("attempt", first)), Some(("task", second)))
         }
-        EventKind::StepDone { task, step, value } => {
+        EventKind::Session {
+            task,
+            step,
+            agent,
+            conversation,
+            ..
+        } => {
+            let fields = vec![
+                ("task", json!(task.as_ref())),
+                ("step", json!(step)),
+                ("agent", json!(agent)),
+                ("did", json!("began")),
+                ("conversation", json!(conversation)),
+            ];
+            (Some(("agent", fields)), None)
+        }
+        EventKind::Turn { task, turn } => turned(task.as_ref(), turn),
+        EventKind::FellBack {
+            task,
+            step,
+            from,
+            to,
+            failure,
+            error,
+        } => {
+            let fields = vec![
+                ("task", json!(task.as_ref())),
+                ("step", json!(step)),
+                ("from", json!(from)),
+                ("to", json!(to)),
+                ("failure", json!(failure.name())),
+                ("message", json!(error.message)),
+                ("resetAt", json!(error.reset_at.map(Timestamp::rfc3339))),
+            ];
+            (Some(("fallback", fields)), None)
+        }
+        EventKind::StepDone {
+            task, step, value, ..
+        } => {
             let fields = vec![
                 ("task", json!(task.as_ref())),
                 ("step", json!(step)),
@@ -223,7 +261,7 @@ fn kinds<T: AsRef<str>>(kind: &EventKind<T>) -> (Option<Kind>, Option<Kind>) {
             }
             (Some(("stop", fields)), None)
         }
-        EventKind::BudgetExceeded { task, message } => {
+        EventKind::BudgetExceeded { task, message, .. } => {
             let fields = vec![("task", json!(task.as_ref())), ("message", json!(message))];
             (Some(("budget-exceeded", fields)), None)
         }
@@ -244,6 +282,46 @@ fn kinds<T: AsRef<str>>(kind: &EventKind<T>) -> (Option<Kind>, Option<Kind>) {
         }
         EventKind::Launched(_) | EventKind::Stopping(_) | EventKind::Woke(_) => (None, None),
     }
+}
+
+/// The turn itself, and the step's result if it gave that.
+fn turned(task: &str, turn: &Turned) -> (Option<Kind>, Option<Kind>) {
+    let (did, value, message) = match &turn.end {
+        TurnEnd::Answered(value) => ("answered", Some(value), None),
+        TurnEnd::Pass => ("answered", None, None),
+        TurnEnd::Again(problem) => ("answered", None, Some(problem.as_str())),
+        TurnEnd::Failed(error) => ("failed", None, Some(error.message.as_str())),
+    };
+    let mut fields = vec![
+        ("task", json!(task)),
+        ("step", json!(turn.step)),
+        ("agent", json!(turn.agent)),
+        ("did", json!(did)),
+    ];
+    if (turn.pass, turn.repair) != (0, 0) {
+        fields.push(("pass", json!(turn.pass + 1)));
+        fields.push(("repair", json!(turn.repair)));
+    }
+    if let Some(message) = message {
+        fields.push(("message", json!(message)));
+    }
+    if let TurnEnd::Failed(error) = &turn.end {
+        fields.push(("code", json!(error.code)));
+        fields.push(("resetAt", json!(error.reset_at.map(Timestamp::rfc3339))));
+    }
+    if let Some(conversation) = &turn.conversation {
+        fields.push(("conversation", json!(conversation)));
+    }
+    fields.push(("usage", json!(turn.usage)));
+    let step = value.map(|value| {
+        let fields = vec![
+            ("task", json!(task)),
+            ("step", json!(turn.step)),
+            ("value", payload(value)),
+        ];
+        ("step", fields)
+    });
+    (Some(("agent", fields)), step)
 }
 
 fn looped<T: AsRef<str>>(

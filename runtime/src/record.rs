@@ -1,7 +1,7 @@
 //! The report of a run (CLI.md): a fold of its events, of live runs and of journals alike.
 
 use crate::clock::Timestamp;
-use crate::event::{Event, EventKind, Phase, Reason, Status, TaskHead, Usage};
+use crate::event::{Event, EventKind, Handover, Phase, Reason, Status, TaskHead, TurnEnd, Usage};
 use crate::fault::{Fault, FaultCode};
 use crate::public::{json_of, reason_name};
 use outpost_compiler::program::TaskId;
@@ -89,6 +89,10 @@ pub struct TaskRecord {
     pub reason: Option<(&'static str, Option<String>)>,
     /// Tokens that it reported.
     pub usage: Option<Box<Usage>>,
+    /// What turns its agents took, in order.
+    pub turns: Vec<TurnRecord>,
+    /// Which members of fallback lists took over, in order.
+    pub fallback: Vec<FallbackRecord>,
     /// When its first attempt was admitted.
     pub started: Option<Timestamp>,
     /// When it settled.
@@ -118,6 +122,32 @@ impl TaskStatus {
             TaskStatus::Settled(status) => status.name(),
         }
     }
+}
+
+/// A turn of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnRecord {
+    /// The step's path.
+    pub step: String,
+    /// The agent.
+    pub agent: String,
+    /// Its name of the conversation.
+    pub conversation: Option<String>,
+    /// Why it failed.
+    pub error: Option<Fault>,
+}
+
+/// A hand-over to the next member of a fallback list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FallbackRecord {
+    /// The step's path.
+    pub step: String,
+    /// Who stopped.
+    pub from: String,
+    /// Who took over.
+    pub to: String,
+    /// Why.
+    pub failure: Handover,
 }
 
 /// One round of a loop.
@@ -196,6 +226,9 @@ impl RunRecord {
             EventKind::Admitted { .. }
             | EventKind::Evaluated { .. }
             | EventKind::StepDone { .. }
+            | EventKind::Session { .. }
+            | EventKind::Turn { .. }
+            | EventKind::FellBack { .. }
             | EventKind::Candidate { .. }
             | EventKind::Verdict { .. }
             | EventKind::RetryScheduled { .. }
@@ -212,7 +245,12 @@ impl RunRecord {
         let Some(id) = event.kind.task() else {
             return;
         };
-        if let EventKind::Usage { usage, .. } = &event.kind {
+        let usage = match &event.kind {
+            EventKind::Usage { usage, .. } => Some(usage),
+            EventKind::Turn { turn, .. } => turn.usage.as_ref(),
+            _ => None,
+        };
+        if let Some(usage) = usage {
             self.usage.get_or_insert_default().add(usage);
         }
         let reason = match &event.kind {
@@ -276,6 +314,8 @@ impl TaskRecord {
             error: None,
             reason: None,
             usage: None,
+            turns: Vec::new(),
+            fallback: Vec::new(),
             started: None,
             finished: None,
         }
@@ -329,6 +369,32 @@ impl TaskRecord {
                 self.error = Some(error.clone());
             }
             EventKind::Usage { usage, .. } => self.usage.get_or_insert_default().add(usage),
+            EventKind::Turn { turn, .. } => {
+                if let Some(usage) = &turn.usage {
+                    self.usage.get_or_insert_default().add(usage);
+                }
+                self.turns.push(TurnRecord {
+                    step: turn.step.clone(),
+                    agent: turn.agent.clone(),
+                    conversation: turn.conversation.clone(),
+                    error: match &turn.end {
+                        TurnEnd::Failed(error) => Some((**error).clone()),
+                        TurnEnd::Answered(_) | TurnEnd::Again(_) | TurnEnd::Pass => None,
+                    },
+                });
+            }
+            EventKind::FellBack {
+                step,
+                from,
+                to,
+                failure,
+                ..
+            } => self.fallback.push(FallbackRecord {
+                step: step.clone(),
+                from: from.clone(),
+                to: to.clone(),
+                failure: *failure,
+            }),
             EventKind::Settled {
                 status,
                 value,
@@ -342,6 +408,7 @@ impl TaskRecord {
                 self.finished = Some(event.at);
             }
             EventKind::StepDone { .. }
+            | EventKind::Session { .. }
             | EventKind::Started(_)
             | EventKind::Resumed(_)
             | EventKind::CancelRequested { .. }
@@ -432,8 +499,36 @@ impl Serialize for TaskRecord {
         if let Some(usage) = &self.usage {
             map.serialize_entry("usage", usage)?;
         }
+        if !self.turns.is_empty() {
+            map.serialize_entry("turns", &self.turns)?;
+        }
+        if !self.fallback.is_empty() {
+            map.serialize_entry("fallback", &self.fallback)?;
+        }
         map.serialize_entry("started", &self.started.map(Timestamp::rfc3339))?;
         map.serialize_entry("finished", &self.finished.map(Timestamp::rfc3339))?;
+        map.end()
+    }
+}
+
+impl Serialize for TurnRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("step", &self.step)?;
+        map.serialize_entry("agent", &self.agent)?;
+        map.serialize_entry("conversation", &self.conversation)?;
+        map.serialize_entry("error", &self.error)?;
+        map.end()
+    }
+}
+
+impl Serialize for FallbackRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("step", &self.step)?;
+        map.serialize_entry("from", &self.from)?;
+        map.serialize_entry("to", &self.to)?;
+        map.serialize_entry("failure", self.failure.name())?;
         map.end()
     }
 }

@@ -189,9 +189,9 @@ impl Resumption {
         if let Some(refusal) = refusal(&self.plan) {
             return Err(RunFault::Refused(Box::new(refusal)));
         }
-        let unset = runnable::unset_variables(self.folded.run.plan(), &host.environment);
-        if !self.settled && !unset.is_empty() {
-            return Err(RunFault::NotRunnable(unset));
+        let missing = runnable::missing(self.folded.run.plan(), &host.environment);
+        if !self.settled && !missing.is_empty() {
+            return Err(RunFault::NotRunnable(missing));
         }
         if self.settled {
             return Ok(self.folded.record);

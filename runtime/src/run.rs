@@ -5,14 +5,18 @@
 //! Every event costs what it touches: there is no walk over all tasks, except when a run halts or is resumed.
 
 use crate::clock::{Timestamp, Wake};
-use crate::event::{Event, EventKind, Interrupt, Phase, Reason, Resumed, Started, Status, Usage};
+use crate::event::{
+    Event, EventKind, Handover, Interrupt, Left, Phase, Reason, Resumed, Started, Status, TurnEnd,
+    Turned, Usage,
+};
 use crate::fault::{Fault, FaultCode};
 use crate::queue::TaskSet;
+use crate::spending::Spending;
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{Loop, OnError, OnQuota, TaskId, TaskKind, Trigger};
 use outpost_stdlib::Value;
 use outpost_stdlib::quantity::format_duration;
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +32,13 @@ pub struct Run {
     /// All attempts that were ever admitted.
     pub(crate) attempts: u64,
     /// All tokens that were ever reported.
-    pub(crate) usage: Usage,
+    pub(crate) spent: Spending,
+    /// Who asked for more tokens or money than the budget holds, and what there is to say.
+    pub(crate) over: Option<(TaskId, FaultCode, String)>,
+    /// What is known of conversations, by agent and id.
+    pub(crate) conversations: HashMap<(String, String), Usage>,
+    /// How many turns each agent has ended.
+    pub(crate) turns: HashMap<String, u32>,
     pub(crate) halt: Option<Halt>,
     /// Under [`Halt::Failing`]: what ran at the failure has ended, clean-up may start.
     pub(crate) awaited: bool,
@@ -146,6 +156,10 @@ pub struct Detail {
     pub active: Option<Active>,
     /// Steps that have finished in this phase, by path.
     pub steps: Vec<(String, Value)>,
+    /// How the last of them left each sandbox.
+    pub left: Vec<Left>,
+    /// The agent step that is going on.
+    pub agent: Option<Box<AgentStep>>,
     /// Where a loop stands.
     pub rounds: Rounds,
     /// Attempts since the retry allowance began anew.
@@ -160,6 +174,46 @@ pub struct Detail {
     pub reason: Option<Reason<TaskId>>,
     /// Usage receipts that count.
     pub receipts: BTreeSet<String>,
+}
+
+/// A step of an agent that has begun and has no result yet.
+#[derive(Clone, Debug, Default)]
+pub struct AgentStep {
+    /// The step's path.
+    pub path: String,
+    /// Which member of a fallback list it is at.
+    pub member: usize,
+    /// Which pass.
+    pub pass: u32,
+    /// Which repair of it.
+    pub repair: u32,
+    /// What is wrong with the last answer; only before a repair.
+    pub problem: Option<String>,
+    /// The agent and its name of the conversation that goes on.
+    pub conversation: Option<(String, String)>,
+    /// Whether a turn of that conversation was cut off.
+    pub interrupted: bool,
+    /// The commit that was checked out when the step began.
+    pub head: Option<String>,
+    /// Members that have stopped.
+    pub stopped: Vec<Stopped>,
+    /// Tokens of all its turns, those that failed included.
+    pub usage: Option<Usage>,
+    /// Why its last turn failed; what follows of that is open.
+    pub error: Option<Box<Fault>>,
+}
+
+/// A member of a fallback list that has stopped.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    /// The agent.
+    pub agent: String,
+    /// Why it handed over.
+    pub failure: Handover,
+    /// What it said.
+    pub error: Fault,
+    /// Its name of the conversation.
+    pub conversation: Option<String>,
 }
 
 /// An attempt that is going on.
@@ -195,6 +249,8 @@ pub struct Pause {
     pub reset_at: Option<Timestamp>,
     /// Whether this process waits for it.
     pub in_process: bool,
+    /// The conversation that it interrupted.
+    pub conversation: Option<String>,
 }
 
 /// Where a loop stands.
@@ -250,7 +306,10 @@ impl Run {
             concurrency: policy.concurrency,
             budget_attempts: None,
             attempts: 0,
-            usage: Usage::default(),
+            spent: Spending::default(),
+            over: None,
+            conversations: HashMap::new(),
+            turns: HashMap::new(),
             halt: None,
             awaited: false,
             sweeping: false,
@@ -326,16 +385,54 @@ impl Run {
                 self.tasks[task.index()].value = value.value();
                 self.settle(*task, Status::Done);
             }
-            EventKind::StepDone { task, step, value } => {
+            EventKind::StepDone {
+                task,
+                step,
+                value,
+                left,
+            } => {
                 let detail = self.detail(*task);
-                detail.steps.push((step.clone(), value.value()));
+                detail.finish_step(step, value.value(), left.as_ref());
+                self.landed(*task);
+            }
+            EventKind::Session {
+                task,
+                step,
+                agent,
+                conversation,
+                head,
+            } => self.session(*task, step, (agent, conversation), head.as_deref()),
+            EventKind::Turn { task, turn } => self.turned(*task, turn),
+            EventKind::FellBack {
+                task,
+                step,
+                from,
+                failure,
+                error,
+                ..
+            } => {
+                let detail = self.detail(*task);
+                let agent = detail.agent_step(step);
+                let conversation = agent.conversation.take().map(|(_, id)| id);
+                agent.stopped.push(Stopped {
+                    agent: from.clone(),
+                    failure: *failure,
+                    error: (**error).clone(),
+                    conversation,
+                });
+                agent.member += 1;
+                agent.pass = 0;
+                agent.repair = 0;
+                agent.problem = None;
+                agent.interrupted = false;
+                agent.error = None;
                 self.landed(*task);
             }
             EventKind::Candidate { task, value, .. } => {
                 let detail = self.detail(*task);
                 detail.rounds.candidate = Some(value.value());
                 detail.rounds.phase = Phase::Check;
-                detail.steps.clear();
+                detail.forget_steps();
                 detail.series = 1;
                 self.landed(*task);
             }
@@ -364,7 +461,7 @@ impl Run {
                 self.leave(*task);
                 self.tasks[task.index()].state = State::Backoff;
                 let detail = self.detail(*task);
-                detail.steps.clear();
+                detail.forget_steps();
                 detail.due = due;
                 detail.error = Some(error.clone());
                 self.backoff += 1;
@@ -372,13 +469,14 @@ impl Run {
             }
             EventKind::QuotaPaused { task, error, .. } => {
                 self.leave(*task);
+                let detail = self.detail(*task);
                 let pause = Pause {
                     message: error.message.clone(),
                     requested_at: event.at,
                     reset_at: error.reset_at,
                     in_process: false,
+                    conversation: detail.pause_agent(),
                 };
-                let detail = self.detail(*task);
                 detail.series = 0;
                 detail.pause = Some(pause);
                 detail.error = Some(error.clone());
@@ -393,7 +491,7 @@ impl Run {
                 if let Some(receipt) = receipt {
                     self.detail(*task).receipts.insert(receipt.clone());
                 }
-                self.usage.add(usage);
+                self.spend(*task, usage, None);
             }
             EventKind::Settled {
                 task,
@@ -434,10 +532,23 @@ impl Run {
                 self.end(Halt::Expired, Fault::new(FaultCode::Timeout, message));
             }
             EventKind::TimedOut { task: Some(task) } => self.stop(*task, Stop::Timeout),
-            EventKind::BudgetExceeded { message, .. } => {
-                let fault = Fault::new(FaultCode::Limit, message.clone());
+            EventKind::BudgetExceeded {
+                message,
+                code,
+                stops,
+                ..
+            } => {
+                let fault = Fault::new(code.unwrap_or(FaultCode::Limit), message.clone());
                 self.failure.get_or_insert_with(|| Box::new(fault));
+                self.over = None;
                 self.halt(Halt::Spent);
+                if *stops {
+                    for id in self.plan.clone().ids() {
+                        if self.tasks[id.index()].state == State::Active {
+                            self.stop(id, Stop::Halted);
+                        }
+                    }
+                }
             }
             EventKind::Finished { status, .. } => self.finished = Some(*status),
             EventKind::Launched(task) => {
@@ -504,6 +615,8 @@ impl Run {
             rounds.round = round;
             rounds.previous = rounds.candidate.take();
             detail.steps.clear();
+            detail.left.clear();
+            detail.agent = None;
             detail.series = 1;
         }
         rounds.phase = phase;
@@ -514,6 +627,65 @@ impl Run {
             ..Active::default()
         });
         self.moving.push_back(task);
+    }
+
+    /// An agent has named its conversation.
+    fn session(&mut self, task: TaskId, step: &str, of: (&str, &str), head: Option<&str>) {
+        let (agent, conversation) = (of.0.to_owned(), of.1.to_owned());
+        let known = (agent.clone(), conversation.clone());
+        self.conversations.entry(known).or_default();
+        let step = self.detail(task).agent_step(step);
+        step.conversation = Some((agent, conversation));
+        step.head = step.head.take().or(head.map(str::to_owned));
+    }
+
+    fn turned(&mut self, task: TaskId, turn: &Turned) {
+        *self.turns.entry(turn.agent.clone()).or_default() += 1;
+        if let Some(usage) = &turn.usage {
+            self.spend(task, usage, Some(&turn.agent));
+        }
+        if let (Some(conversation), Some(total)) = (&turn.conversation, &turn.total) {
+            let of = (turn.agent.clone(), conversation.clone());
+            self.conversations.insert(of, total.clone());
+        }
+        let detail = self.detail(task);
+        let step = detail.agent_step(&turn.step);
+        if let Some(usage) = &turn.usage {
+            step.usage.get_or_insert_default().add(usage);
+        }
+        step.head = step.head.take().or(turn.head.clone());
+        step.interrupted = false;
+        if let Some(conversation) = &turn.conversation {
+            step.conversation = Some((turn.agent.clone(), conversation.clone()));
+        }
+        match &turn.end {
+            TurnEnd::Answered(value) => {
+                detail.agent = None;
+                detail.finish_step(&turn.step, value.value(), turn.left.as_ref());
+            }
+            TurnEnd::Again(problem) => {
+                step.problem = Some(problem.clone());
+                step.repair = turn.repair + 1;
+            }
+            TurnEnd::Pass => {
+                step.problem = None;
+                step.repair = 0;
+                step.pass = turn.pass + 1;
+            }
+            TurnEnd::Failed(error) => step.error = Some(error.clone()),
+        }
+        self.landed(task);
+    }
+
+    /// Counts tokens, and notices when they are more than the budget holds (SEMANTICS B2, B3).
+    fn spend(&mut self, task: TaskId, usage: &Usage, agent: Option<&str>) {
+        self.spent.add(&self.plan, usage, agent);
+        if self.halt.is_none()
+            && self.over.is_none()
+            && let Some((code, message)) = self.spent.over(&self.plan, self.budget_attempts)
+        {
+            self.over = Some((task, code, message));
+        }
     }
 
     /// An action of a task has ended, or something was decided about it: what comes next is open.
@@ -757,7 +929,7 @@ impl Run {
             }
         }
         for task in &resumed.changed {
-            self.detail(*task).steps.clear();
+            self.detail(*task).forget_steps();
         }
         self.recount(event.at);
         // A failure that is final still halts the run, as it did when it happened.
@@ -791,6 +963,7 @@ impl Run {
         self.paused = 0;
         self.rejected = 0;
         self.finished = None;
+        self.over = None;
     }
 
     /// Whether a task is not settled for good; `again` holds the answer for all that come before it.
@@ -850,11 +1023,15 @@ impl Run {
         if !paused {
             detail.error = None;
         }
+        match &mut detail.agent {
+            Some(agent) => agent.interrupted = agent.conversation.is_some(),
+            None => {}
+        }
         if !interrupted {
-            detail.steps.clear();
+            detail.forget_steps();
         }
         if from_scratch {
-            detail.steps.clear();
+            detail.forget_steps();
             detail.rounds = Rounds::default();
         }
     }
@@ -921,6 +1098,48 @@ impl Run {
             None if self.tasks[task.index()].waits == 0 => self.arrive(task),
             None => {}
         }
+    }
+}
+
+impl Detail {
+    fn finish_step(&mut self, step: &str, value: Value, left: Option<&Left>) {
+        self.steps.push((step.to_owned(), value));
+        if let Some(left) = left {
+            self.left.retain(|other| other.sandbox != left.sandbox);
+            self.left.push(left.clone());
+        }
+    }
+
+    /// The phase begins again at its first step.
+    fn forget_steps(&mut self) {
+        self.steps.clear();
+        self.left.clear();
+        self.agent = None;
+    }
+
+    /// The agent step of a path: the one that is going on, or a new one.
+    fn agent_step(&mut self, path: &str) -> &mut AgentStep {
+        let step = self.agent.get_or_insert_default();
+        if step.path != path {
+            **step = AgentStep {
+                path: path.to_owned(),
+                ..AgentStep::default()
+            };
+        }
+        step
+    }
+
+    /// What is left of the agent step after a quota pause: a plain agent goes on in its conversation,
+    /// a list begins again with its first member (SEMANTICS Q5). Gives the conversation.
+    fn pause_agent(&mut self) -> Option<String> {
+        let step = self.agent.as_mut()?;
+        step.error = None;
+        let conversation = step.conversation.clone();
+        match step.stopped.is_empty() {
+            true => step.interrupted = conversation.is_some(),
+            false => self.agent = None,
+        }
+        conversation.map(|(agent, id)| format!("{agent}/{id}"))
     }
 }
 

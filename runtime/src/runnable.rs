@@ -1,16 +1,22 @@
 //! What this version compiles but cannot run: told before anything starts, one error for each place.
 
+use crate::agents::{Agents, Driven};
 use crate::executor::HostEnvironment;
+use crate::harness::credentials;
 use outpost_compiler::eval;
+use outpost_compiler::graph;
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{
-    Action, Argument, Body, CheckItem, Expr, Ref, Step, TaskKind, WorkflowId,
+    Action, AgentKind, Argument, Body, Branch, CheckItem, Environment, Expr, Ref, SandboxId,
+    SandboxRef, Step, TaskKind, WorkflowId,
 };
 use outpost_grammar::{Code, Diagnostic, Location};
 use outpost_stdlib::functions::Lookup;
 use outpost_stdlib::types::NamedId;
 use outpost_stdlib::{Type, Value};
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A construct that is part of the language and that this version cannot run.
 pub const NOT_RUNNABLE: Code = Code("not-runnable");
@@ -23,6 +29,12 @@ pub fn supports(plan: &Plan) -> Vec<Diagnostic> {
         steps: BTreeSet::new(),
     };
     found.workflow(plan.workflow_id());
+    for id in sandboxes(plan) {
+        found.sandbox(id);
+    }
+    let agents = graph::agents(plan.program(), plan.workflow_id());
+    let unfit = Agents::of(plan).diagnostics(plan, &agents);
+    found.diagnostics.extend(unfit);
     outpost_grammar::diagnostic::sort(&mut found.diagnostics);
     found.diagnostics
 }
@@ -30,36 +42,133 @@ pub fn supports(plan: &Plan) -> Vec<Diagnostic> {
 /// A variable that the machine must provide and that is not set.
 pub const UNSET_VARIABLE: Code = Code("unset-variable");
 
-/// The variables that actions of a plan name and that the machine does not have: one error for each.
+/// An agent's program that is not on the machine.
+pub const MISSING_PROGRAM: Code = Code("missing-program");
+
+/// What a plan needs of the machine and does not find there: one error for each.
+pub fn missing(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
+    let mut diagnostics = unset_variables(plan, host);
+    diagnostics.extend(missing_programs(plan, host));
+    outpost_grammar::diagnostic::sort(&mut diagnostics);
+    diagnostics
+}
+
+/// The variables that actions of a plan name and that the machine does not have.
 pub fn unset_variables(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    let mut known = BTreeSet::new();
+    let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
     let program = plan.program();
+    let mut check = |name: &Arc<str>, at: Location| {
+        if host.get(name).is_none() && known.insert(name.clone()) {
+            let message = format!("`{name}` is not set on this machine");
+            let help = format!("set the environment variable `{name}` before the run");
+            diagnostics.push(Diagnostic::error(UNSET_VARIABLE, at, message).help(help));
+        }
+    };
     let mut named = |expr: &Expr| {
-        eval::references(expr, &mut |of, at| {
-            let name = match of {
-                Ref::Env(name) => name,
-                Ref::Secret(id) => &program.secrets[id.index()].name,
-                _ => return,
-            };
-            if host.get(name).is_none() && known.insert(name.clone()) {
-                let message = format!("`{name}` is not set on this machine");
-                let diagnostic = Diagnostic::error(UNSET_VARIABLE, at, message).help(format!(
-                    "set the environment variable `{name}` before the run"
-                ));
-                diagnostics.push(diagnostic);
-            }
+        eval::references(expr, &mut |of, at| match of {
+            Ref::Env(name) => check(name, at),
+            Ref::Secret(id) => check(&program.secrets[id.index()].name, at),
+            _ => {}
         });
     };
+    let values = |environment: &Environment, named: &mut dyn FnMut(&Expr)| {
+        environment.iter().for_each(|(_, value)| named(value));
+    };
     for step in steps(plan) {
-        if let Action::Command(command) = &step.action {
-            command
-                .environment
-                .iter()
-                .for_each(|(_, value)| named(value));
+        match &step.action {
+            Action::Command(command) => values(&command.environment, &mut named),
+            Action::Agent(turn) => values(&turn.environment, &mut named),
+            Action::Value(_)
+            | Action::Assert { .. }
+            | Action::Call { .. }
+            | Action::Workflow { .. } => {}
+        }
+    }
+    for id in sandboxes(plan) {
+        values(&program.sandboxes[id.index()].environment, &mut named);
+    }
+    for (_, plain) in credentials::agents(plan) {
+        values(&plain.environment, &mut named);
+        if let Some(declared) = plain.declared {
+            let harness = &program.harnesses[declared.index()];
+            values(&harness.environment, &mut named);
+        }
+        let auth = plain.auth.as_ref();
+        let credential = auth.and_then(|auth| auth.credential.as_ref());
+        credential.into_iter().for_each(&mut named);
+    }
+    diagnostics.extend(credentials::unset(plan, host));
+    outpost_grammar::diagnostic::sort(&mut diagnostics);
+    diagnostics
+}
+
+/// Every member's program is looked up before the run starts (SEMANTICS Q2).
+fn missing_programs(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
+    let agents = Agents::of(plan);
+    let mut diagnostics = Vec::new();
+    for id in graph::agents(plan.program(), plan.workflow_id()) {
+        let agent = &plan.program().agents[id.index()];
+        let (Some(Driven::Cli(cli)), AgentKind::Plain(plain)) = (agents.get(id), &agent.kind)
+        else {
+            continue;
+        };
+        let Some(program) = cli.program() else {
+            continue;
+        };
+        // Where a file sets the path, or the program lies in the workspace, only the start can tell.
+        let sets_path = plain.environment.iter().any(|(name, _)| &**name == "PATH");
+        if sets_path || program.contains('/') && !program.starts_with('/') {
+            continue;
+        }
+        if !is_installed(&program, host.get("PATH")) {
+            let message = format!(
+                "the program of `{}` is not on this machine: `{program}`",
+                agent.name
+            );
+            let diagnostic = Diagnostic::error(MISSING_PROGRAM, agent.at, message)
+                .help("install it; `outpostc doctor` shows which agents are there");
+            diagnostics.push(diagnostic);
         }
     }
     diagnostics
+}
+
+fn is_installed(program: &str, path: Option<&str>) -> bool {
+    let is_there = |path: &Path| path.is_file();
+    match program.starts_with('/') {
+        true => is_there(Path::new(program)),
+        false => {
+            let mut folders = std::env::split_paths(path.unwrap_or_default());
+            folders.any(|folder| is_there(&folder.join(program)))
+        }
+    }
+}
+
+/// The sandboxes that the actions of a plan use, each once, in source order.
+fn sandboxes(plan: &Plan) -> BTreeSet<SandboxId> {
+    let mut sandboxes = BTreeSet::new();
+    let mut sandbox = |of: &SandboxRef| {
+        if let SandboxRef::Named(id) = of {
+            sandboxes.insert(*id);
+        }
+    };
+    for step in steps(plan) {
+        match &step.action {
+            Action::Agent(turn) => turn.sandbox.iter().for_each(|(of, _)| sandbox(of)),
+            Action::Command(command) => command.sandbox.iter().for_each(|(of, _)| sandbox(of)),
+            Action::Call { arguments, .. } => {
+                for argument in arguments {
+                    match argument {
+                        Argument::Sandbox(of) => sandbox(of),
+                        Argument::Agent(_) | Argument::Value(_) => {}
+                    }
+                }
+            }
+            Action::Value(_) | Action::Assert { .. } | Action::Workflow { .. } => {}
+        }
+    }
+    sandboxes
 }
 
 /// All steps of a plan, those of the declared steps it calls included.
@@ -145,7 +254,7 @@ pub fn check_inputs(
 }
 
 /// The named types of a plan's program.
-pub(crate) struct Types<'a>(pub &'a Plan);
+pub struct Types<'a>(pub &'a Plan);
 
 impl Lookup for Types<'_> {
     fn definition(&self, id: NamedId) -> &Type {
@@ -170,17 +279,6 @@ impl Found<'_> {
 
     fn workflow(&mut self, id: WorkflowId) {
         let workflow = &self.plan.program().workflows[id.index()];
-        if let Some(budget) = &workflow.policy.budget {
-            let tokens = budget.input_tokens.is_some()
-                || budget.output_tokens.is_some()
-                || budget.cached_tokens.is_some();
-            if tokens || budget.cost.is_some() {
-                let places = &workflow.policy.places;
-                let place = places.iter().find(|(name, _)| *name == "budget");
-                let at = place.map_or(workflow.at, |(_, at)| *at);
-                self.add(at, "a budget of tokens or of money");
-            }
-        }
         for task in &workflow.tasks {
             if task.each.is_some() {
                 self.add(task.at, "a `for` over tasks");
@@ -215,27 +313,41 @@ impl Found<'_> {
 
     fn step(&mut self, step: &Step) {
         match &step.action {
-            Action::Value(_) | Action::Assert { .. } => {}
-            Action::Command(command) => {
-                if let Some((_, at)) = command.sandbox {
-                    self.add(at, "a command in a sandbox");
-                }
-            }
-            Action::Agent(_) => self.add(step.at, "an agent"),
+            Action::Value(_) | Action::Assert { .. } | Action::Command(_) | Action::Agent(_) => {}
             Action::Workflow { .. } => self.add(step.at, "a called workflow"),
-            Action::Call {
-                step: id,
-                arguments,
-            } => {
-                let entity = arguments
-                    .iter()
-                    .any(|argument| !matches!(argument, Argument::Value(_)));
-                if entity {
-                    self.add(step.at, "a step with a sandbox or an agent");
-                } else if self.steps.insert(id.0) {
+            Action::Call { step: id, .. } => {
+                if self.steps.insert(id.0) {
                     let program = self.plan.program().clone();
                     self.body(&program.steps[id.index()].body);
                 }
+            }
+        }
+    }
+
+    fn sandbox(&mut self, id: SandboxId) {
+        let program = self.plan.program().clone();
+        let sandbox = &program.sandboxes[id.index()];
+        if &*sandbox.provider != "local" {
+            let what = format!("a sandbox of `{}`", sandbox.provider);
+            return self.add(sandbox.at, &what);
+        }
+        if sandbox.per_task {
+            self.add(sandbox.at, "a sandbox with `lifetime: task`");
+        }
+        match sandbox.branch {
+            Branch::Current | Branch::Named { .. } => {}
+            Branch::Integrate { .. } => self.add(sandbox.at, "a sandbox with `branch: integrate`"),
+        }
+        if sandbox.hook.is_some() {
+            self.add(sandbox.at, "a sandbox with a `hook`");
+        }
+        for (name, _) in &sandbox.options {
+            if !matches!(
+                &**name,
+                "provider" | "repository" | "branch" | "lifetime" | "quotaResume"
+            ) {
+                let what = format!("a sandbox with `{name}`");
+                self.add(sandbox.at, &what);
             }
         }
     }

@@ -172,7 +172,7 @@ pub async fn start(
     mut host: Host,
 ) -> Result<RunRecord, RunFault> {
     let mut diagnostics = runnable::supports(&plan);
-    diagnostics.extend(runnable::unset_variables(&plan, &host.environment));
+    diagnostics.extend(runnable::missing(&plan, &host.environment));
     if !diagnostics.is_empty() {
         return Err(RunFault::NotRunnable(diagnostics));
     }

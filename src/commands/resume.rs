@@ -59,7 +59,7 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
         events: arguments.events,
         format: arguments.format,
     };
-    let (session, host) = Session::open(&plan, &wishes, streams)?;
+    let (session, host) = Session::open(&project, &plan, &wishes, streams)?;
     session.drive(&project, &plan, false, resumption.proceed(host))
 }
 

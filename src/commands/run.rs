@@ -34,7 +34,7 @@ pub fn run(arguments: RunArguments, streams: Streams) -> Result<Exit, Failure> {
         events: arguments.events,
         format: arguments.format,
     };
-    let (session, host) = Session::open(&plan, &wishes, streams)?;
+    let (session, host) = Session::open(&project, &plan, &wishes, streams)?;
     if !arguments.ephemeral {
         tell_of_others(&project, &plan, &name)?;
     }

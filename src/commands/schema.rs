@@ -10,12 +10,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// The schemas of outputs, by name.
-const OUTPUTS: [(&str, &str); 5] = [
+const OUTPUTS: [(&str, &str); 6] = [
     (
         "diagnostics",
         include_str!("../../schemas/diagnostics.json"),
     ),
     ("diff", include_str!("../../schemas/diff.json")),
+    ("doctor", include_str!("../../schemas/doctor.json")),
     ("events", include_str!("../../schemas/events.json")),
     ("plan", include_str!("../../schemas/plan.json")),
     ("report", include_str!("../../schemas/report.json")),

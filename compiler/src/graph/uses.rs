@@ -72,6 +72,21 @@ pub(crate) fn of(program: &Program, task: &Task) -> Uses {
     walk.uses
 }
 
+/// The agents that a workflow may use, with the members of lists and with those of the workflows that it calls.
+pub fn agents(program: &Program, workflow: WorkflowId) -> BTreeSet<AgentId> {
+    let mut agents = BTreeSet::new();
+    let mut seen = BTreeSet::from([workflow]);
+    let mut due = vec![workflow];
+    while let Some(id) = due.pop() {
+        for task in &program.workflows[id.index()].tasks {
+            let uses = of(program, task);
+            agents.extend(uses.agents);
+            due.extend(uses.calls.into_iter().filter(|call| seen.insert(*call)));
+        }
+    }
+    agents
+}
+
 /// How many elements a list has, where its expression says so.
 pub(crate) fn length(list: &Expr) -> Option<u64> {
     match &list.kind {
@@ -256,8 +271,8 @@ impl Walk<'_> {
             AgentKind::Plain(plain) => {
                 if fresh {
                     self.environment(&plain.environment);
-                    let auth = plain.options.iter().filter(|(name, _)| &**name == "auth");
-                    auth.for_each(|(_, value)| self.secrets_of(value));
+                    let auth = plain.auth.as_ref();
+                    self.some(auth.and_then(|auth| auth.credential.as_ref()));
                 }
                 1
             }
@@ -270,23 +285,6 @@ impl Walk<'_> {
                 members.iter().map(|member| self.agent(*member)).sum()
             }
             AgentKind::Broken => 1,
-        }
-    }
-
-    /// `auth: usage(secret.NAME)` is a constant that names the secret.
-    fn secrets_of(&mut self, value: &Value) {
-        match value {
-            Value::Text(text) => {
-                let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-                for (at, secret) in self.program.secrets.iter().enumerate() {
-                    if text.split(word).any(|part| *part == *secret.name) {
-                        self.uses.secrets.insert(SecretId(at as u32));
-                    }
-                }
-            }
-            Value::List(values) => values.iter().for_each(|value| self.secrets_of(value)),
-            Value::Object(object) => object.values().for_each(|value| self.secrets_of(value)),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Number(_) => {}
         }
     }
 

@@ -64,9 +64,9 @@ impl<'t> Context<'t> {
         names.extend(self.names_of(scope.source, |meaning| {
             matches!(meaning, Meaning::Function(_))
         }));
-        let near = nearest(name, names.iter().copied()).map(str::to_owned);
-        self.mark_suggested(scope.source, near.as_deref());
-        self.report(rules::names::unknown_function(at, name, near.as_deref()));
+        let near = nearest(name, names.iter().copied());
+        self.mark_suggested(scope.source, near.as_ref());
+        self.report(rules::names::unknown_function(at, name, near.as_ref()));
     }
 
     /// Walks arguments for the names in them; everything else about them is unknown.
@@ -300,7 +300,7 @@ impl<'t> Context<'t> {
                                 key.text,
                                 name,
                                 params,
-                                near,
+                                near.as_ref(),
                             ));
                             healthy = false;
                         }

@@ -474,7 +474,7 @@ impl<'t> Context<'t> {
                     let names: Vec<&str> = object.fields.iter().map(|field| &*field.name).collect();
                     let near = nearest(key, names.iter().copied());
                     let diagnostic =
-                        rules::types::unknown_key(scope.at(span), key, by, &names, near);
+                        rules::types::unknown_key(scope.at(span), key, by, &names, near.as_ref());
                     self.report(diagnostic);
                     None
                 }

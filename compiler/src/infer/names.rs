@@ -144,7 +144,7 @@ impl<'t> Context<'t> {
             "candidate" => words.candidate.clone().map(|kind| (Ref::Candidate, kind)),
             "previous" => words.previous.clone().map(|kind| (Ref::Previous, kind)),
             "result" => match &scope.result {
-                ResultOf::Single(kind) => Some((Ref::Step(0), kind.clone())),
+                ResultOf::Single(index, kind) => Some((Ref::Step(*index), kind.clone())),
                 ResultOf::Several => {
                     self.report(rules::bodies::result_of_several(at));
                     return unknown(at);
@@ -184,9 +184,9 @@ impl<'t> Context<'t> {
             return;
         }
         let known = self.visible_names(scope);
-        let near = nearest(name, known.iter().copied()).map(str::to_owned);
+        let near = nearest(name, known.iter().copied());
         let owner = self.step_elsewhere(scope, name);
-        self.report(rules::names::unknown_name(at, name, near.as_deref(), owner));
+        self.report(rules::names::unknown_name(at, name, near.as_ref(), owner));
     }
 
     /// `a-b` where `a` and `b` are names: `a - b`.
@@ -216,7 +216,7 @@ impl<'t> Context<'t> {
             ("feedback", words.feedback),
             ("candidate", words.candidate.is_some()),
             ("previous", words.previous.is_some()),
-            ("result", matches!(scope.result, ResultOf::Single(_))),
+            ("result", matches!(scope.result, ResultOf::Single(..))),
         ];
         names.extend(
             reserved
@@ -270,12 +270,15 @@ impl<'t> Context<'t> {
             return unknown(at);
         }
         let near = nearest(name, names.iter().copied());
-        if let Some(near) = near
-            && let Some(input) = tables.inputs.iter_mut().find(|input| input.name == near)
+        if let Some(near) = &near
+            && let Some(input) = tables
+                .inputs
+                .iter_mut()
+                .find(|input| input.name == near.name)
         {
             input.used = true;
         }
-        self.report(rules::names::unknown_input(field, name, near));
+        self.report(rules::names::unknown_input(field, name, near.as_ref()));
         unknown(at)
     }
 
@@ -292,18 +295,22 @@ impl<'t> Context<'t> {
             if !self.is_broken_name(scope, name) {
                 let names = self.secret_names(scope.source);
                 let near = nearest(name, names.iter().copied());
-                if let Some(near) = near
-                    && let Some((_, usage)) = self.secret_named(scope.source, near)
+                if let Some(near) = &near
+                    && let Some((_, usage)) = self.secret_named(scope.source, &near.name)
                 {
                     self.used[usage as usize] = true;
                 }
-                self.report(rules::secrets::unknown_secret(field, name, near));
+                self.report(rules::secrets::unknown_secret(field, name, near.as_ref()));
             }
             return unknown(at);
         };
         self.used[usage as usize] = true;
         if scope.secrets == Secrets::No {
-            self.report(rules::secrets::misplaced_secret(at, name, scope.place));
+            self.report(rules::secrets::misplaced_secret(
+                at,
+                name,
+                scope.slot.unwrap_or(scope.place),
+            ));
             return unknown(at);
         }
         reference(at, Ref::Secret(id), Type::String)
@@ -317,7 +324,11 @@ impl<'t> Context<'t> {
         name: &str,
     ) -> Typed {
         if scope.secrets != Secrets::Environment {
-            self.report(rules::secrets::misplaced_env(at, name, scope.place));
+            self.report(rules::secrets::misplaced_env(
+                at,
+                name,
+                scope.slot.unwrap_or(scope.place),
+            ));
             return unknown(at);
         }
         reference(at, Ref::Env(Arc::from(name)), Type::String)

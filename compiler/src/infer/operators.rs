@@ -86,10 +86,50 @@ impl<'t> Context<'t> {
                     self.unmute();
                     return unknown(at);
                 }
+                if self.chained_comparison(scope, chain) {
+                    self.mute();
+                    self.touch_chain(scope, chain);
+                    self.unmute();
+                    return unknown(at);
+                }
                 self.arithmetic(scope, at, chain)
             }
             _ => self.arithmetic(scope, at, chain),
         }
+    }
+
+    /// Reports a comparison whose side is another one without parentheses, such as `a < b == c`.
+    fn chained_comparison(&mut self, scope: &Scope<'t>, chain: &'t Chain<'t>) -> bool {
+        let own = chain
+            .rest
+            .iter()
+            .find(|(operator, _, _)| compares(*operator));
+        let sides = std::iter::once(&chain.first).chain(chain.rest.iter().map(|rest| &rest.2));
+        let inner = sides.filter_map(|side| match &side.kind {
+            Kind::Chain(inner) => {
+                let found = inner
+                    .rest
+                    .iter()
+                    .find(|(operator, _, _)| compares(*operator));
+                found.map(|(_, span, _)| (side.span, *span))
+            }
+            _ => None,
+        });
+        let (Some((_, own, _)), Some((side, other))) = (own, inner.min_by_key(|(_, at)| at.start))
+        else {
+            return false;
+        };
+        let (first, second) = if own.start < other.start {
+            (*own, other)
+        } else {
+            (other, *own)
+        };
+        let (first, second, side) = (scope.at(first), scope.at(second), scope.at(side));
+        let operator = self.text_at(second);
+        let diagnostic =
+            rules::types::comparisons_chain(second, operator, first, self.text_at(side));
+        self.report(diagnostic);
+        true
     }
 
     fn touch_chain(&mut self, scope: &mut Scope<'t>, chain: &'t Chain<'t>) {
@@ -465,10 +505,13 @@ impl<'t> Context<'t> {
 
     /// Computes what is constant; a constant that cannot be computed is reported.
     fn fold(&mut self, expr: Expr, kind: Type) -> Typed {
-        match fold::fold(expr) {
+        if kind == Type::Unknown {
+            return Typed { expr, kind };
+        }
+        match fold::fold(expr, &self.program) {
             Ok(expr) => Typed { expr, kind },
             Err((at, reason)) => {
-                self.report(rules::types::constant_fails(at, reason));
+                self.report(rules::types::constant_fails(at, &reason));
                 unknown(at)
             }
         }

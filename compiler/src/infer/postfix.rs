@@ -14,7 +14,7 @@ use crate::infer::types::{definition, may_be_null, nullable, read, without_null}
 use crate::infer::{Typed, constant, unknown};
 use crate::program::{Expr, ExprKind, Ref};
 use crate::resolve::Meaning;
-use crate::resolve::suggest::nearest;
+use crate::resolve::suggest::{Near, nearest};
 use crate::rules;
 
 impl<'t> Context<'t> {
@@ -195,7 +195,7 @@ impl<'t> Context<'t> {
                     name,
                     "`run`",
                     &["id", "name"],
-                    near,
+                    near.as_ref(),
                 ));
                 unknown(at)
             }
@@ -300,7 +300,7 @@ impl<'t> Context<'t> {
                     let near = nearest(name, names.iter().copied());
                     let subject = format!("`{text}`");
                     let diagnostic =
-                        rules::types::unknown_field(place, name, &subject, &names, near);
+                        rules::types::unknown_field(place, name, &subject, &names, near.as_ref());
                     self.report(diagnostic);
                     Type::Unknown
                 }
@@ -366,10 +366,20 @@ impl<'t> Context<'t> {
                         None => {
                             let names: Vec<&str> =
                                 object.fields.iter().map(|field| &*field.name).collect();
+                            // The key stands in quotes, which a mend would remove.
                             let near = nearest(key, names.iter().copied());
+                            let near = near.map(|near| Near {
+                                only: false,
+                                ..near
+                            });
                             let subject = format!("`{}`", self.text_at(scope.at(so_far)));
-                            let diagnostic =
-                                rules::types::unknown_field(index.at, key, &subject, &names, near);
+                            let diagnostic = rules::types::unknown_field(
+                                index.at,
+                                key,
+                                &subject,
+                                &names,
+                                near.as_ref(),
+                            );
                             self.report(diagnostic);
                             Type::Unknown
                         }

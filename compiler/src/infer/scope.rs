@@ -15,6 +15,8 @@ pub(crate) struct Scope<'t> {
     pub text: SourceId,
     /// Where the expression stands, for messages: "a task", "the workflow's output".
     pub place: &'static str,
+    /// Which property the expression is for, for messages about what would be seen there: "a brief".
+    pub slot: Option<&'static str>,
     /// Whether inputs and tasks of the current workflow are visible.
     pub workflow: bool,
     /// The task whose body this is, by its index in the current workflow.
@@ -43,6 +45,14 @@ pub(crate) struct Scope<'t> {
     pub reads_feedback: bool,
     /// Whether the expression stands in a `test`.
     pub test: bool,
+    /// Where the template that is being expanded is called.
+    pub called: Option<Location>,
+    /// The agents whose whole results the steps of this body are, by their index.
+    pub answers: Vec<(u32, AgentRef)>,
+    /// The agent whose whole result the value of the last body was.
+    pub answered: Option<AgentRef>,
+    /// The agent whose whole result the candidate is.
+    pub candidate_of: Option<AgentRef>,
 }
 
 /// A variable or a parameter.
@@ -72,8 +82,8 @@ pub(crate) enum LocalMeaning {
 pub(crate) enum ResultOf {
     /// No action has run here.
     Nothing,
-    /// The single action's result.
-    Single(Type),
+    /// The single action's result, or in `until` that of its step: its index and its type.
+    Single(u32, Type),
     /// There are several steps; the field holds the names of the first and the last.
     Several,
 }
@@ -124,6 +134,7 @@ impl<'t> Scope<'t> {
             source,
             text: source,
             place,
+            slot: None,
             workflow: false,
             task: None,
             locals: Vec::new(),
@@ -138,6 +149,10 @@ impl<'t> Scope<'t> {
             output: false,
             reads_feedback: false,
             test: false,
+            called: None,
+            answers: Vec::new(),
+            answered: None,
+            candidate_of: None,
         }
     }
 

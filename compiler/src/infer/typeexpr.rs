@@ -7,7 +7,7 @@ use outpost_stdlib::types::{Entity, FieldType, NamedId, ObjectType};
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::infer::types::{fits, nullable};
+use crate::infer::types::{definition, fits, nullable, without_null};
 use crate::resolve::Meaning;
 use crate::resolve::suggest::nearest;
 use crate::rules;
@@ -51,16 +51,8 @@ impl<'t> Context<'t> {
                     .iter()
                     .all(|(operator, _, _)| *operator == Operator::Union) =>
             {
-                let mut union = Union::default();
-                union.add(
-                    self.type_of(source, &chain.first, false),
-                    &self.program.types,
-                );
-                for (_, _, member) in &chain.rest {
-                    let kind = self.type_of(source, member, false);
-                    union.add(kind, &self.program.types);
-                }
-                union.finish()
+                let members = chain.rest.iter().map(|(_, _, member)| member);
+                self.union_of(source, std::iter::once(&chain.first).chain(members))
             }
             Kind::Postfix(postfix) => match &postfix.operations[..] {
                 [PostfixOperation::Optional { .. }] => {
@@ -104,6 +96,38 @@ impl<'t> Context<'t> {
         }
     }
 
+    /// `"a" | "b"`, and `null`: a union of anything else could not be told apart where it is read.
+    fn union_of(&mut self, source: SourceId, members: impl Iterator<Item = &'t Tree<'t>>) -> Type {
+        let mut union = Union::default();
+        let mut other: Option<(outpost_grammar::Location, Type)> = None;
+        for member in members {
+            let kind = self.type_of(source, member, false);
+            let resolved = without_null(definition(&kind, &self.program.types));
+            let fits = matches!(
+                definition(resolved, &self.program.types),
+                Type::Literal(_) | Type::Union(_) | Type::Null | Type::Unknown
+            );
+            if !fits && other.is_none() {
+                let at = outpost_grammar::Location::new(source, member.span);
+                other = Some((at, kind.clone()));
+            }
+            union.add(kind, &self.program.types);
+        }
+        let Some((at, kind)) = other else {
+            return union.finish();
+        };
+        let text = |kind: &Type| matches!(kind, Type::Literal(_) | Type::String);
+        let texts = union.members.iter().all(text);
+        let alone = union.members.len() == 1;
+        if alone {
+            // `string | null` is `string?`, written in another way.
+            self.report(rules::types::union_with_null(at, self.text_at(at)));
+            return union.finish();
+        }
+        self.report(rules::types::mixed_union(at, &kind, texts));
+        Type::Unknown
+    }
+
     fn reference_to_type(&self, id: u32) -> Type {
         Type::Named(NamedId(id), self.program.types[id as usize].name.clone())
     }
@@ -145,9 +169,9 @@ impl<'t> Context<'t> {
             _ => {
                 let mut names: Vec<&str> = NAMES.to_vec();
                 names.extend(self.names_of(source, |meaning| matches!(meaning, Meaning::Type(_))));
-                let near = nearest(name, names.iter().copied()).map(str::to_owned);
-                self.mark_suggested(source, near.as_deref());
-                self.report(rules::names::unknown_type(at, name, near.as_deref()));
+                let near = nearest(name, names.iter().copied());
+                self.mark_suggested(source, near.as_ref());
+                self.report(rules::names::unknown_type(at, name, near.as_ref()));
                 Type::Unknown
             }
         }

@@ -1,19 +1,102 @@
 //! Agents, fallback lists, harnesses and what they can do.
 
-use outpost_grammar::tree::{ExprKind as Kind, PostfixOperation as Operation, Target};
-use outpost_grammar::{Location, SourceId};
-use outpost_stdlib::Value;
+use outpost_grammar::tree::{
+    Argument, Entry, Expr as TreeExpr, ExprKind as Kind, PostfixOperation as Operation,
+};
+use outpost_grammar::{Diagnostic, Location, SourceId};
+use outpost_stdlib::{Type, Value};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::eval;
+use crate::infer::Want;
 use crate::infer::flow::bare;
 use crate::infer::scope::{Scope, Secrets};
+use crate::logins::{self, Login};
 use crate::lower::entries::Entries;
 use crate::options::{self, HARNESSES};
-use crate::program::{Agent, AgentId, AgentKind, AgentRef, PlainAgent};
-use crate::resolve::Meaning;
+use crate::program::{
+    Agent, AgentId, AgentKind, AgentRef, Auth, AuthKind, Expr as Credential, HarnessId, PlainAgent,
+    Ref,
+};
 use crate::resolve::suggest::nearest;
+use crate::resolve::{Declared, Meaning};
 use crate::rules;
+
+/// `auth` as it is written, before its harness is looked at.
+struct Written {
+    kind: AuthKind,
+    credential: Option<Credential>,
+    at: Location,
+}
+
+/// The agent whose `auth` is looked at.
+struct Agency<'t, 'a> {
+    name: &'a str,
+    harness: &'a str,
+    entries: &'a Entries<'t>,
+}
+
+/// How a harness can log in.
+struct Ways {
+    /// The variable that takes the token of an account.
+    token: Option<&'static str>,
+    /// The variable that takes a key, as far as the model says which.
+    key: Option<Arc<str>>,
+    /// The row of a built-in harness.
+    row: Option<&'static Login>,
+    /// Where a declared harness is declared.
+    declared: Option<Location>,
+}
+
+impl Ways {
+    /// Why `auth` asks for what the harness does not have.
+    fn refusal(
+        &self,
+        agent: &Agency<'_, '_>,
+        written: &Written,
+        model: Option<&str>,
+    ) -> Option<Diagnostic> {
+        let (at, harness) = (written.at, agent.harness);
+        match (written.kind, &written.credential, self.row) {
+            (AuthKind::Account, None, _) => None,
+            (AuthKind::Account, Some(_), _) => self
+                .token
+                .is_none()
+                .then(|| rules::agents::no_account_token(at, harness, self.has_usage())),
+            (AuthKind::Usage, _, None) => self
+                .key
+                .is_none()
+                .then(|| rules::agents::no_key_option(at, harness, self.declared)),
+            (AuthKind::Usage, _, Some(row)) if row.keys.is_empty() => {
+                Some(rules::agents::no_usage(at, harness))
+            }
+            (AuthKind::Usage, _, Some(row)) if row.needs_model => match (model, &self.key) {
+                // A model that is written and broken has been reported.
+                (None, _) => agent
+                    .entries
+                    .field("model")
+                    .is_none()
+                    .then(|| rules::agents::usage_without_model(at, harness, agent.name)),
+                (Some(model), None) => {
+                    let field = agent.entries.field("model");
+                    let at = field.map_or(at, |field| agent.entries.at(field.value.span));
+                    Some(rules::agents::unknown_provider(
+                        at, harness, model, row.keys,
+                    ))
+                }
+                (Some(_), Some(_)) => None,
+            },
+            (AuthKind::Usage, _, Some(_)) => None,
+        }
+    }
+
+    fn has_usage(&self) -> bool {
+        self.key.is_some() || self.row.is_some_and(|row| !row.keys.is_empty())
+    }
+}
 
 /// What a built-in harness can do (LANGUAGE §17.4).
 pub(crate) fn built_in_supports(harness: &str, ability: &str) -> bool {
@@ -27,74 +110,6 @@ pub(crate) fn built_in_supports(harness: &str, ability: &str) -> bool {
 }
 
 impl<'t> Context<'t> {
-    /// Declared harnesses and extensions of built-in ones.
-    pub(crate) fn lower_harnesses(&mut self) {
-        for declared in self.declared.harnesses.clone() {
-            let entries = self.entries(declared.source, declared.block, &options::HARNESS);
-            if HARNESSES.contains(&declared.name.text) {
-                self.report(rules::agents::built_in_harness(
-                    declared.at(),
-                    declared.name.text,
-                ));
-            }
-            if entries.field("command").is_none() && !entries.broken {
-                let head = entries.head();
-                self.report(rules::options::missing_property(
-                    head,
-                    "harness",
-                    declared.name.text,
-                    "command",
-                ));
-            }
-            self.check_options(&entries);
-            for (nested, block) in &entries.blocks {
-                if nested.name == "limits" {
-                    self.check_limits(declared.source, block);
-                }
-            }
-        }
-        for declared in self.declared.extensions.clone() {
-            let entries = self.entries(declared.source, declared.block, &options::EXTEND);
-            if let Some(Target::Name(name)) = &declared.block.target {
-                self.harness_named(declared.source, entries.at(name.span), name.text);
-            }
-            for (_, block) in &entries.blocks {
-                self.check_limits(declared.source, block);
-            }
-        }
-    }
-
-    fn check_limits(&mut self, source: SourceId, block: &'t outpost_grammar::tree::Block<'t>) {
-        let entries = self.entries(source, block, &options::LIMITS);
-        for (property, field) in &entries.fields {
-            let at = entries.at(field.value.span);
-            let patterns = match self.constant_value(source, property.name, &field.value) {
-                Some(Value::Text(text)) => vec![text],
-                Some(Value::List(list)) => list
-                    .iter()
-                    .filter_map(|value| match value {
-                        Value::Text(text) => Some(text.clone()),
-                        _ => None,
-                    })
-                    .collect(),
-                Some(_) => {
-                    self.report(rules::agents::bad_pattern(
-                        at,
-                        property.name,
-                        "a text or a list of texts is wanted",
-                    ));
-                    continue;
-                }
-                None => continue,
-            };
-            for pattern in patterns {
-                if let Err(reason) = outpost_stdlib::functions::check_pattern(&pattern) {
-                    self.report(rules::agents::bad_pattern(at, property.name, &reason));
-                }
-            }
-        }
-    }
-
     /// Checks the literal properties of a block by their kinds, and gives those that are constant.
     pub(crate) fn check_options(&mut self, entries: &Entries<'t>) -> Vec<(Arc<str>, Value)> {
         let mut found = Vec::new();
@@ -175,14 +190,20 @@ impl<'t> Context<'t> {
                 Kind::Name(word) => {
                     let at = entries.at(field.value.span);
                     self.harness_named(entries.source, at, word)
-                        .then(|| Arc::from(*word))
                 }
                 Kind::Postfix(_) => {
                     let scope = Scope::file(entries.source, "an agent");
                     self.entity(&scope, &field.value, "harness", |meaning| {
                         matches!(meaning, Meaning::Harness(_))
                     })
-                    .map(|binding| Arc::from(self.bindings[binding as usize].name))
+                    .map(|binding| {
+                        let binding = &self.bindings[binding as usize];
+                        let declared = match binding.meaning {
+                            Meaning::Harness(id) => Some(HarnessId(id)),
+                            _ => None,
+                        };
+                        (Arc::from(binding.name), declared)
+                    })
                 }
                 Kind::Broken => None,
                 Kind::Text(text) => {
@@ -212,7 +233,7 @@ impl<'t> Context<'t> {
             self.report(rules::agents::on_without_fallback(entries.at(on.name.span)));
         }
         let options = self.check_options(entries);
-        self.authentication(entries);
+        let written = self.authentication(entries);
         let environment = self.environment(
             &mut Scope::file(entries.source, "an agent"),
             entries.nested("env"),
@@ -220,7 +241,7 @@ impl<'t> Context<'t> {
         let Some(harness) = harness else {
             return AgentKind::Broken;
         };
-        let harness: Arc<str> = harness;
+        let (harness, declared): (Arc<str>, Option<HarnessId>) = harness;
         for ability in ["reasoning", "maxOutputTokens"] {
             if let Some(field) = entries.field(ability)
                 && !self.harness_supports(entries.source, &harness, ability)
@@ -232,13 +253,14 @@ impl<'t> Context<'t> {
             }
         }
         let scripted = &*harness == "scripted";
-        if let Some(field) = entries.field("turns")
-            && !scripted
-        {
-            self.report(rules::agents::turns_without_script(
-                entries.at(field.name.span),
-                &harness,
-            ));
+        if let Some(field) = entries.field("turns") {
+            match scripted {
+                true => self.check_script(entries),
+                false => self.report(rules::agents::turns_without_script(
+                    entries.at(field.name.span),
+                    &harness,
+                )),
+            }
         }
         if let Some(permissions) = entries.field("permissions")
             && matches!(bare(&permissions.value).kind, Kind::Name("bypass"))
@@ -253,55 +275,73 @@ impl<'t> Context<'t> {
             Value::Text(text) if &**key == "model" => Some(text.clone()),
             _ => None,
         });
+        let agent = Agency {
+            name,
+            harness: &harness,
+            entries,
+        };
+        let auth = written.and_then(|written| self.login(&agent, written, model.as_deref()));
         AgentKind::Plain(PlainAgent {
             harness,
+            declared,
             model,
             options,
             environment,
+            auth,
         })
     }
 
-    /// Whether there is such a harness; an unknown one is reported.
-    fn harness_named(&mut self, source: SourceId, at: Location, name: &'t str) -> bool {
-        if let Some(binding) = self.binding(source, name)
-            && matches!(
-                self.bindings[binding as usize].meaning,
-                Meaning::Harness(_) | Meaning::Broken
-            )
-        {
-            self.mark(binding);
-            return true;
+    /// A harness by its name, and the declaration if a file has one; an unknown one is reported.
+    pub(crate) fn harness_named(
+        &mut self,
+        source: SourceId,
+        at: Location,
+        name: &'t str,
+    ) -> Option<(Arc<str>, Option<HarnessId>)> {
+        if let Some(binding) = self.binding(source, name) {
+            match self.bindings[binding as usize].meaning {
+                Meaning::Harness(id) => {
+                    self.mark(binding);
+                    return Some((Arc::from(name), Some(HarnessId(id))));
+                }
+                Meaning::Broken => {
+                    self.mark(binding);
+                    return None;
+                }
+                _ => {}
+            }
         }
         if HARNESSES.contains(&name) {
-            return true;
+            return Some((Arc::from(name), None));
         }
         if self.files[source.0 as usize].broken_names.contains(name) {
-            return false;
+            return None;
         }
         let mut names = HARNESSES.to_vec();
         names.extend(self.names_of(source, |meaning| matches!(meaning, Meaning::Harness(_))));
         let near = nearest(name, names.iter().copied());
-        self.mark_suggested(source, near);
+        self.mark_suggested(source, near.as_ref());
         self.report(rules::names::unknown_entity(
-            at, name, "harness", near, &names,
+            at,
+            name,
+            "harness",
+            near.as_ref(),
+            &names,
         ));
-        false
+        None
+    }
+
+    /// The block of a declared harness, that of the same file first.
+    fn declared_harness(&self, source: SourceId, harness: &str) -> Option<Declared<'t>> {
+        let all = &self.declared.harnesses;
+        let named = |declared: &&Declared<'t>| declared.name.text == harness;
+        let own = all.iter().filter(named).find(|one| one.source == source);
+        own.or_else(|| all.iter().find(named)).copied()
     }
 
     /// Whether a harness, built in or declared, can do something.
     fn harness_supports(&mut self, source: SourceId, harness: &str, ability: &str) -> bool {
-        let declared = self
-            .declared
-            .harnesses
-            .iter()
-            .find(|declared| declared.name.text == harness && declared.source == source)
-            .or_else(|| {
-                self.declared
-                    .harnesses
-                    .iter()
-                    .find(|declared| declared.name.text == harness)
-            })
-            .copied();
+        let declared = self.declared_harness(source, harness);
         let Some(declared) = declared else {
             return built_in_supports(harness, ability);
         };
@@ -338,33 +378,160 @@ impl<'t> Context<'t> {
         None
     }
 
-    fn authentication(&mut self, entries: &Entries<'t>) {
-        let Some(field) = entries.field("auth") else {
-            return;
-        };
+    /// `auth` as it is written; what is broken is reported, and is then as good as unwritten.
+    fn authentication(&mut self, entries: &Entries<'t>) -> Option<Written> {
+        let field = entries.field("auth")?;
         let at = entries.at(field.value.span);
-        match &bare(&field.value).kind {
-            Kind::Broken | Kind::Name("account" | "usage") => {}
-            Kind::Postfix(postfix) => match (&postfix.base.kind, &postfix.operations[..]) {
-                (Kind::Name("account" | "usage"), [Operation::Call { arguments, .. }]) => {
-                    let mut scope = Scope::file(entries.source, "`auth`");
-                    scope.secrets = Secrets::Auth;
-                    for argument in arguments {
-                        let (outpost_grammar::tree::Argument::Positional(expr)
-                        | outpost_grammar::tree::Argument::Named(_, expr)
-                        | outpost_grammar::tree::Argument::Spread(expr)) = argument;
-                        self.expect(&mut scope, expr, &outpost_stdlib::Type::String, "`auth`");
-                    }
-                }
-                _ => {
-                    self.touch(entries.source, &field.value);
-                    self.report(rules::agents::bad_auth(at, self.text_at(at)));
-                }
+        let kind_of = |word: &str| match word {
+            "account" => Some(AuthKind::Account),
+            "usage" => Some(AuthKind::Usage),
+            _ => None,
+        };
+        let value = bare(&field.value);
+        if matches!(value.kind, Kind::Broken) {
+            return None;
+        }
+        if let Kind::Name(word) = &value.kind
+            && let Some(kind) = kind_of(word)
+        {
+            let credential = None;
+            return Some(Written {
+                kind,
+                credential,
+                at,
+            });
+        }
+        if let Kind::Postfix(postfix) = &value.kind
+            && let Kind::Name(word) = &postfix.base.kind
+            && let Some(kind) = kind_of(word)
+            && let [Operation::Call { arguments, .. }] = &postfix.operations[..]
+            && let [Argument::Positional(expr)] = &arguments[..]
+        {
+            let credential = Some(self.credential(entries, kind, expr)?);
+            return Some(Written {
+                kind,
+                credential,
+                at,
+            });
+        }
+        self.touch(entries.source, &field.value);
+        self.report(rules::agents::bad_auth(at, self.text_at(at)));
+        None
+    }
+
+    /// What stands in `account(…)` or `usage(…)`: a text with a secret in it.
+    fn credential(
+        &mut self,
+        entries: &Entries<'t>,
+        kind: AuthKind,
+        expr: &'t TreeExpr<'t>,
+    ) -> Option<Credential> {
+        let mut scope = Scope::file(entries.source, "`auth`");
+        scope.secrets = Secrets::Auth;
+        let before = self.diagnostics.len();
+        let want = Want {
+            kind: &Type::String,
+            by: "`auth`",
+        };
+        let typed = self.lower(&mut scope, expr, Some(want));
+        if self.diagnostics.len() > before || typed.kind == Type::Unknown {
+            return None;
+        }
+        let credential = typed.expr;
+        let mut is_secret = false;
+        eval::references(&credential, &mut |of, _| {
+            is_secret |= matches!(of, Ref::Secret(_));
+        });
+        if !is_secret {
+            let at = entries.at(expr.span);
+            self.report(rules::agents::open_credential(at, kind));
+            return None;
+        }
+        Some(credential)
+    }
+
+    /// Whether a harness can log in as an agent asks, and by which variable.
+    fn login(
+        &mut self,
+        agent: &Agency<'t, '_>,
+        written: Written,
+        model: Option<&str>,
+    ) -> Option<Auth> {
+        let declared = self.declared_harness(agent.entries.source, agent.harness);
+        let ways = match (declared, logins::login(agent.harness)) {
+            (Some(declared), _) => Ways {
+                token: None,
+                key: self.harness_key(declared)?,
+                row: None,
+                declared: Some(declared.at()),
             },
-            _ => {
-                self.touch(entries.source, &field.value);
-                self.report(rules::agents::bad_auth(at, self.text_at(at)));
+            (None, Some(row)) => Ways {
+                token: row.token,
+                key: row.key(model).map(|key| Arc::from(key.variable)),
+                row: Some(row),
+                declared: None,
+            },
+            (None, None) => {
+                self.report(rules::agents::auth_of_a_script(written.at, agent.harness));
+                return None;
             }
+        };
+        if let Some(diagnostic) = ways.refusal(agent, &written, model) {
+            self.report(diagnostic);
+            return None;
+        }
+        let variable = match (written.kind, &written.credential) {
+            (AuthKind::Account, None) => None,
+            (AuthKind::Account, Some(_)) => ways.token.map(Arc::from),
+            (AuthKind::Usage, _) => ways.key.clone(),
+        };
+        let auth = Auth {
+            kind: written.kind,
+            credential: written.credential,
+            variable,
+            at: written.at,
+        };
+        self.check_environment(agent, &auth, &ways).then_some(auth)
+    }
+
+    /// Whether the variables of an agent leave it to `auth` who pays.
+    fn check_environment(&mut self, agent: &Agency<'t, '_>, auth: &Auth, ways: &Ways) -> bool {
+        let Some(env) = agent.entries.nested("env") else {
+            return true;
+        };
+        let mut fits = true;
+        for entry in &env.entries {
+            let Entry::Field(field) = entry else {
+                continue;
+            };
+            let name = &*field.name.text;
+            let twice = auth.credential.is_some() && auth.variable.as_deref() == Some(name);
+            let other = match auth.kind {
+                AuthKind::Account => ways.row.is_some_and(|row| row.is_paid_by(name)),
+                AuthKind::Usage => ways.token == Some(name),
+            };
+            let at = agent.entries.at(field.name.span);
+            let diagnostic = match (twice, other) {
+                (true, _) => rules::agents::credential_twice(at, name, auth),
+                (false, true) => rules::agents::auth_conflict(at, name, agent.harness, auth),
+                (false, false) => continue,
+            };
+            self.report(diagnostic);
+            fits = false;
+        }
+        fits
+    }
+
+    /// The `key` of a declared harness; nothing at all if its block is broken.
+    fn harness_key(&mut self, declared: Declared<'t>) -> Option<Option<Arc<str>>> {
+        self.mute();
+        let entries = self.entries(declared.source, declared.block, &options::HARNESS);
+        let key = self.quoted(&entries, "key");
+        self.unmute();
+        match key {
+            Some((key, _)) => Some(Some(key)),
+            None if entries.broken || entries.field("key").is_some() => None,
+            None => Some(None),
         }
     }
 
@@ -429,6 +596,10 @@ impl<'t> Context<'t> {
             self.report(rules::agents::too_few_members(list_at, count, &name));
             healthy = false;
         }
+        if healthy {
+            self.alike_members(&members);
+            self.unreachable_member(&members);
+        }
         match (healthy, on) {
             (true, Some(on)) => AgentKind::Fallback {
                 members: members.into_iter().map(|(member, _)| member).collect(),
@@ -436,6 +607,77 @@ impl<'t> Context<'t> {
                 on_unavailable: on.contains(&"unavailable"),
             },
             _ => AgentKind::Broken,
+        }
+    }
+
+    /// Members that differ in nothing but their names: what stops one stops the other.
+    fn alike_members(&mut self, members: &[(AgentId, Location)]) {
+        let mut seen: HashMap<(SourceId, Vec<String>), (AgentId, Location)> = HashMap::new();
+        for (member, at) in members {
+            // A scripted agent does what a test gives it to do.
+            let scripted = match &self.program.agents[member.index()].kind {
+                AgentKind::Plain(plain) => &*plain.harness == "scripted",
+                AgentKind::Fallback { .. } | AgentKind::Broken => true,
+            };
+            if scripted {
+                continue;
+            }
+            let declared = self.declared.agents[member.index()];
+            let mut written: Vec<String> = declared
+                .block
+                .entries
+                .iter()
+                .map(|entry| {
+                    let span = match entry {
+                        Entry::Field(field) => field.name.span.to(field.value.span),
+                        Entry::Block(block) => block.span,
+                        Entry::Rule(_) | Entry::Broken(_) => declared.name.span,
+                    };
+                    let text = self.text_at(Location::new(declared.source, span));
+                    text.split_whitespace().collect::<Vec<_>>().join(" ")
+                })
+                .collect();
+            written.sort_unstable();
+            match seen.entry((declared.source, written)) {
+                Slot::Occupied(first) => {
+                    let (first, first_at) = *first.get();
+                    let names =
+                        [*member, first].map(|id| self.program.agents[id.index()].name.clone());
+                    let diagnostic =
+                        rules::agents::alike_members(*at, &names[0], &names[1], first_at);
+                    self.report(diagnostic);
+                }
+                Slot::Vacant(slot) => drop(slot.insert((*member, *at))),
+            }
+        }
+    }
+
+    /// A member behind one that never stops: a scripted agent of whose turns none fails.
+    fn unreachable_member(&mut self, members: &[(AgentId, Location)]) {
+        let stops = |id: &AgentId| {
+            let AgentKind::Plain(plain) = &self.program.agents[id.index()].kind else {
+                return true;
+            };
+            let turns = plain.options.iter().find(|(name, _)| &**name == "turns");
+            match turns {
+                Some((_, Value::List(turns))) if &*plain.harness == "scripted" => {
+                    turns.is_empty()
+                        || turns.iter().any(|turn| match turn {
+                            Value::Object(turn) => turn.contains_key("fail"),
+                            _ => true,
+                        })
+                }
+                _ => true,
+            }
+        };
+        let first = members.iter().position(|(id, _)| !stops(id));
+        if let Some(first) = first
+            && let Some((next, at)) = members.get(first + 1)
+        {
+            let (first, first_at) = members[first];
+            let names = [*next, first].map(|id| self.program.agents[id.index()].name.clone());
+            let diagnostic = rules::agents::unreachable_member(*at, &names[0], &names[1], first_at);
+            self.report(diagnostic);
         }
     }
 

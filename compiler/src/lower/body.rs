@@ -14,15 +14,13 @@ use crate::load::{Brief, BriefPart};
 use crate::lower::entries::Entries;
 use crate::options::{self, ACTIONS, BlockKind, DEFAULT_KEEP};
 use crate::program::{
-    Accepts, Action, AgentKind, AgentRef, AgentTurn, Body, Check, CheckItem, Command, Environment,
-    Executable, Expr, ExprKind, SandboxId, SandboxRef, Step, TemplatePart,
+    Accepts, Action, AgentKind, AgentRef, AgentTurn, Argument, Body, Check, CheckItem, Command,
+    Environment, Executable, Expr, ExprKind, LocalId, Ref, SandboxId, SandboxRef, Step,
+    TemplatePart,
 };
 use crate::resolve::references::run_names;
 use crate::resolve::{Meaning, RESERVED};
 use crate::rules;
-
-/// The longest silence of an agent unless it is said (SEMANTICS S4a).
-const AGENT_IDLE: Duration = Duration::from_secs(600);
 
 /// A sandbox where a task uses it.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +44,21 @@ pub(crate) struct Findings {
     pub has_agent: bool,
     /// The workflow that is called.
     pub workflow: Option<u32>,
+    /// What a step asks of the agents that are its parameters.
+    pub needs: Vec<Need>,
+}
+
+/// Something that an agent must be able to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Need {
+    /// The parameter that stands for the agent.
+    pub param: LocalId,
+    /// What it must support; `None`: it must not be a fallback list.
+    pub ability: Option<&'static str>,
+    /// The property that asks for it.
+    pub property: &'static str,
+    /// The property's place.
+    pub at: Location,
 }
 
 impl Findings {
@@ -66,12 +79,21 @@ impl<'t> Context<'t> {
     pub(crate) fn body(&mut self, scope: &mut Scope<'t>, entries: &Entries<'t>) -> (Body, Type) {
         let outer = Frame::enter(scope, entries.block);
         let (steps, kind) = self.steps(scope, entries);
+        let last = (steps.len() as u32).checked_sub(1);
+        let answer = scope.answers.iter().find(|(at, _)| Some(*at) == last);
+        let answer = answer.map(|(_, agent)| *agent);
         let (output, kind) = match entries.field("output") {
             Some(field) => {
+                let outer = scope.slot.replace("an output");
                 let typed = self.infer(scope, &field.value);
+                scope.slot = outer;
                 (Some(typed.expr), typed.kind)
             }
             None => (None, kind),
+        };
+        scope.answered = match &output {
+            Some(output) => self.whose(scope, output),
+            None => answer,
         };
         outer.leave(scope);
         (
@@ -92,7 +114,10 @@ impl<'t> Context<'t> {
             .collect();
         if let Some(action) = self.single_action(entries, &runs) {
             let (action_kind, kind, at) = self.action(scope, entries, &action, None);
-            scope.result = ResultOf::Single(kind.clone());
+            scope
+                .answers
+                .extend(self.answers(scope, &action_kind).map(|agent| (0, agent)));
+            scope.result = ResultOf::Single(0, kind.clone());
             let step = Step {
                 name: None,
                 at,
@@ -253,6 +278,9 @@ impl<'t> Context<'t> {
         }
         let (action, kind, at) = self.action(scope, &entries, first, name);
         let name = name?;
+        if let Some(agent) = self.answers(scope, &action) {
+            scope.answers.push((index, agent));
+        }
         self.finish_run(scope, name, index, kind.clone());
         Some((
             Step {
@@ -324,6 +352,14 @@ impl<'t> Context<'t> {
         };
         self.check_action_options(entries, action.name);
         let value = &action.field.value;
+        let outer = scope.slot.replace(match action.name {
+            "value" => "a value",
+            "command" => "the arguments of a command",
+            "shell" => "a shell text",
+            "assert" => "a condition",
+            "step" | "workflow" => "the arguments of a call",
+            _ => "a brief",
+        });
         let (lowered, kind) = match action.name {
             "value" => {
                 let typed = self.infer(scope, value);
@@ -363,6 +399,7 @@ impl<'t> Context<'t> {
             }
             _ => self.agent_turn(scope, entries, action),
         };
+        scope.slot = outer;
         (lowered, kind, at)
     }
 
@@ -403,7 +440,14 @@ impl<'t> Context<'t> {
         name: &str,
     ) -> Option<Expr> {
         let field = entries.field(name)?;
-        Some(self.expect(scope, &field.value, &Type::String, &format!("`{name}`")))
+        let outer = scope.slot.replace(match name {
+            "stdin" => "standard input",
+            "directory" => "the name of a folder",
+            _ => "a message",
+        });
+        let lowered = self.expect(scope, &field.value, &Type::String, &format!("`{name}`"));
+        scope.slot = outer;
+        Some(lowered)
     }
 
     /// `in:`.
@@ -562,6 +606,8 @@ impl<'t> Context<'t> {
         }
         let continues = self.conversation(scope, entries, "continue", agent);
         let forks = self.conversation(scope, entries, "fork", agent);
+        let conversation = continues.as_ref().or(forks.as_ref());
+        let goes_on = conversation.and_then(|expr| self.whose(scope, expr));
         if let (Some(first), Some(second)) = (entries.field("continue"), entries.field("fork")) {
             let (later, earlier) = later_of(first, second);
             let diagnostic = rules::bodies::excludes(
@@ -572,10 +618,13 @@ impl<'t> Context<'t> {
             );
             self.report(diagnostic);
         }
-        if let (Some(field), Some(agent)) = (entries.field("repairs"), agent) {
-            self.needs_ability(agent, "continue", "repairs", entries.at(field.name.span));
+        if let (Some(field), Some(agent)) = (entries.field("repairs"), agent.or(goes_on)) {
+            let at = entries.at(field.name.span);
+            self.needs_ability(scope, agent, ("continue", "repairs"), at);
         }
-        let outer = std::mem::replace(&mut scope.result, ResultOf::Single(kind.clone()));
+        let index = scope.steps.len() as u32;
+        let own = ResultOf::Single(index, kind.clone());
+        let outer = std::mem::replace(&mut scope.result, own);
         let until = entries
             .field("until")
             .map(|field| self.condition(scope, &field.value, "`until`"));
@@ -599,7 +648,7 @@ impl<'t> Context<'t> {
             passes,
             until,
             timeout,
-            idle: self.duration(entries, "idle").or(Some(AGENT_IDLE)),
+            idle: self.duration(entries, "idle"),
             environment,
         };
         (Action::Agent(Box::new(turn)), kind)
@@ -732,10 +781,22 @@ impl<'t> Context<'t> {
                 };
                 let agent_at = entries.at(field.value.span);
                 let agent_name = self.text_at(agent_at);
+                if let AgentRef::Param(param) = reference {
+                    self.findings.needs.push(Need {
+                        param,
+                        ability: None,
+                        property: name,
+                        at,
+                    });
+                }
                 if list {
-                    self.report(rules::agents::continue_with_fallback(
-                        at, name, agent_name, agent_at,
-                    ));
+                    let diagnostic =
+                        rules::agents::continue_with_fallback(at, name, agent_name, agent_at);
+                    self.report(match scope.called {
+                        Some(called) => diagnostic.also(called, "called here"),
+                        None => diagnostic,
+                    });
+                    return Some(typed.expr);
                 } else if !nullable && !unknown {
                     self.report(rules::agents::agent_beside_continue(
                         at,
@@ -744,28 +805,134 @@ impl<'t> Context<'t> {
                         entries.at(field.name.span),
                     ));
                 }
-                self.needs_ability(reference, name, name, at);
+                self.needs_ability(scope, reference, (name, name), at);
             }
             (None, _) if nullable => {
                 let text = self.text_at(value_at);
                 self.report(rules::agents::agent_wanted(value_at, name, text));
             }
-            (Some(_), None) | (None, _) => {}
+            (None, _) => {
+                if let Some(agent) = self.whose(scope, &typed.expr) {
+                    self.needs_ability(scope, agent, (name, name), at);
+                }
+            }
+            (Some(_), None) => {}
         }
         Some(typed.expr)
     }
 
+    /// The agent whose whole result an action gives.
+    fn answers(&self, scope: &Scope<'t>, action: &Action) -> Option<AgentRef> {
+        let Action::Agent(turn) = action else {
+            return None;
+        };
+        let conversation = turn.continues.as_ref().or(turn.forks.as_ref());
+        turn.agent
+            .or_else(|| conversation.and_then(|expr| self.whose(scope, expr)))
+    }
+
+    /// The agent whose whole result an expression is.
+    fn whose(&self, scope: &Scope<'t>, expr: &Expr) -> Option<AgentRef> {
+        let ExprKind::Ref(reference) = &expr.kind else {
+            return None;
+        };
+        match reference {
+            Ref::Step(step) => {
+                let answer = scope.answers.iter().find(|(index, _)| index == step)?;
+                Some(answer.1)
+            }
+            Ref::Task { task, .. } => self.workflow().tasks[task.index()].agent,
+            Ref::Candidate => scope.candidate_of,
+            _ => None,
+        }
+    }
+
     /// Reports a property that needs something which the agent, or a member of its list, cannot do.
-    fn needs_ability(&mut self, agent: AgentRef, ability: &str, property: &str, at: Location) {
-        if let Some(member) = self.lacks(agent, ability) {
-            let plain = &self.program.agents[member.index()];
-            let harness = match &plain.kind {
-                AgentKind::Plain(plain) => plain.harness.clone(),
-                AgentKind::Fallback { .. } | AgentKind::Broken => Arc::from("?"),
+    fn needs_ability(
+        &mut self,
+        scope: &Scope<'t>,
+        agent: AgentRef,
+        (ability, property): (&'static str, &'static str),
+        at: Location,
+    ) {
+        if let AgentRef::Param(param) = agent {
+            self.findings.needs.push(Need {
+                param,
+                ability: Some(ability),
+                property,
+                at,
+            });
+            return;
+        }
+        if let Some(lacking) = self.lacking(agent, ability) {
+            let (name, harness, declared) = lacking;
+            let diagnostic = rules::agents::unsupported(at, property, &name, &harness, declared);
+            self.report(match scope.called {
+                Some(called) => diagnostic.also(called, "called here"),
+                None => diagnostic,
+            });
+        }
+    }
+
+    /// The first plain agent that cannot do something: its name, its harness, its place.
+    fn lacking(
+        &mut self,
+        agent: AgentRef,
+        ability: &str,
+    ) -> Option<(Arc<str>, Arc<str>, Location)> {
+        let member = self.lacks(agent, ability)?;
+        let plain = &self.program.agents[member.index()];
+        let harness = match &plain.kind {
+            AgentKind::Plain(plain) => plain.harness.clone(),
+            AgentKind::Fallback { .. } | AgentKind::Broken => Arc::from("?"),
+        };
+        Some((plain.name.clone(), harness, plain.at))
+    }
+
+    /// What a called step asks of the agents that it is given.
+    fn check_needs(&mut self, at: Location, needs: &[Need], arguments: &[Argument]) {
+        let mut told: Option<Location> = None;
+        for need in needs {
+            let Some(Argument::Agent(agent)) = arguments.get(need.param.index()) else {
+                continue;
             };
-            let diagnostic =
-                rules::agents::unsupported(at, property, &plain.name, &harness, plain.at);
-            self.report(diagnostic);
+            if told == Some(need.at) {
+                continue;
+            }
+            let id = match agent {
+                AgentRef::Param(param) => {
+                    self.findings.needs.push(Need {
+                        param: *param,
+                        ..*need
+                    });
+                    continue;
+                }
+                AgentRef::Named(id) => *id,
+            };
+            match need.ability {
+                Some(ability) => {
+                    if let Some((name, harness, declared)) = self.lacking(*agent, ability) {
+                        let diagnostic = rules::agents::unsupported(
+                            at,
+                            need.property,
+                            &name,
+                            &harness,
+                            declared,
+                        );
+                        self.report(diagnostic.also(need.at, "asked for here"));
+                    }
+                }
+                None => {
+                    let declared = &self.program.agents[id.index()];
+                    if matches!(declared.kind, AgentKind::Fallback { .. }) {
+                        let (name, place) = (declared.name.clone(), declared.at);
+                        let diagnostic =
+                            rules::agents::continue_with_fallback(at, need.property, &name, place);
+                        self.report(diagnostic.also(need.at, "asked for here"));
+                        told = Some(need.at);
+                    }
+                }
+            }
         }
     }
 
@@ -784,7 +951,10 @@ impl<'t> Context<'t> {
         let mut index = 0;
         if let Some(action) = self.single_action(entries, &runs) {
             let (lowered, kind, at) = self.action(scope, entries, &action, None);
-            scope.result = ResultOf::Single(kind);
+            scope
+                .answers
+                .extend(self.answers(scope, &lowered).map(|agent| (0, agent)));
+            scope.result = ResultOf::Single(0, kind);
             items.push(CheckItem::Step(Step {
                 name: None,
                 at,
@@ -826,7 +996,9 @@ impl<'t> Context<'t> {
                 let lowered = self.condition(scope, when, "`when`");
                 let facts = scope.facts.len();
                 self.assume(scope, when, true);
+                let outer = scope.slot.replace("feedback");
                 let text = self.expect(scope, text, &Type::String, "`reject`");
+                scope.slot = outer;
                 scope.facts.truncate(facts);
                 self.assume(scope, when, false);
                 Some(CheckItem::Reject {
@@ -877,6 +1049,9 @@ impl<'t> Context<'t> {
             .agents
             .extend(info.agents.iter().map(|agent| (*agent, called.at)));
         let kind = info.result.unwrap_or(Type::Unknown);
+        if let Some(arguments) = &arguments {
+            self.check_needs(called.at, &info.needs, arguments);
+        }
         match arguments {
             Some(arguments) => (
                 Action::Call {
@@ -893,6 +1068,7 @@ impl<'t> Context<'t> {
 /// What a body sees that its surroundings do not.
 struct Frame<'t> {
     steps: Vec<(&'t str, u32, Type)>,
+    answers: Vec<(u32, AgentRef)>,
     later: Vec<&'t str>,
     result: ResultOf,
     facts: usize,
@@ -902,6 +1078,7 @@ impl<'t> Frame<'t> {
     fn enter(scope: &mut Scope<'t>, block: &'t Block<'t>) -> Frame<'t> {
         Frame {
             steps: std::mem::take(&mut scope.steps),
+            answers: std::mem::take(&mut scope.answers),
             later: std::mem::replace(&mut scope.later, run_names(block).collect()),
             result: std::mem::replace(&mut scope.result, ResultOf::Nothing),
             facts: scope.facts.len(),
@@ -910,6 +1087,7 @@ impl<'t> Frame<'t> {
 
     fn leave(self, scope: &mut Scope<'t>) {
         scope.steps = self.steps;
+        scope.answers = self.answers;
         scope.later = self.later;
         scope.result = self.result;
         scope.facts.truncate(self.facts);

@@ -11,7 +11,7 @@ use crate::infer::flow::bare;
 use crate::infer::literals::number;
 use crate::lower::entries::{Entries, elements};
 use crate::options::{self, Property};
-use crate::resolve::suggest::nearest;
+use crate::resolve::suggest::{Near, nearest};
 use crate::rules;
 use crate::rules::options::Literal as Wrong;
 
@@ -202,17 +202,28 @@ impl<'t> Context<'t> {
                 let known = words.iter().find(|known| *known == word);
                 if known.is_none() {
                     let near = nearest(word, words.iter().copied());
-                    self.report(rules::options::unknown_word(at, name, word, words, near));
+                    self.report(rules::options::unknown_word(
+                        at,
+                        name,
+                        word,
+                        words,
+                        near.as_ref(),
+                    ));
                 }
                 known.copied()
             }
             Kind::Text(text) => {
                 let near = words
-                    .iter()
-                    .find(|known| ***known == **text)
-                    .copied()
+                    .contains(&&**text)
+                    .then(|| Near::certain(text))
                     .or_else(|| nearest(text, words.iter().copied()));
-                self.report(rules::options::quoted_word(at, name, text, words, near));
+                self.report(rules::options::quoted_word(
+                    at,
+                    name,
+                    text,
+                    words,
+                    near.as_ref(),
+                ));
                 None
             }
             _ => {

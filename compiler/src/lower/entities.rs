@@ -177,8 +177,14 @@ impl<'t> Context<'t> {
         }
         let names = self.names_of(scope.source, wanted);
         let near = nearest(name, names.iter().copied());
-        self.mark_suggested(scope.source, near);
-        self.report(rules::names::unknown_entity(at, name, kind, near, &names));
+        self.mark_suggested(scope.source, near.as_ref());
+        self.report(rules::names::unknown_entity(
+            at,
+            name,
+            kind,
+            near.as_ref(),
+            &names,
+        ));
     }
 
     /// A call of a declared `step`, `check`, `attempt`, `loop` or `workflow`.

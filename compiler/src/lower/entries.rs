@@ -150,7 +150,7 @@ impl<'t> Context<'t> {
                         at,
                         name,
                         kind.name,
-                        near,
+                        near.as_ref(),
                         &options::owners(name),
                     )
                 }
@@ -194,7 +194,7 @@ impl<'t> Context<'t> {
                         at,
                         name,
                         kind.name,
-                        near,
+                        near.as_ref(),
                         &options::owners_of_block(name),
                     )
                 }

@@ -1,10 +1,12 @@
 //! Sandboxes, and environments.
 
-use outpost_grammar::Location;
 use outpost_grammar::tree::{
     Argument, Block, Entry, ExprKind as Kind, PostfixOperation as Operation,
 };
+use outpost_grammar::{Location, SourceId};
 use outpost_stdlib::Type;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Taken;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -21,7 +23,7 @@ const BRANCHES: &[&str] = &["current", "named", "integrate"];
 impl<'t> Context<'t> {
     /// All sandboxes.
     pub(crate) fn lower_sandboxes(&mut self) {
-        let mut named: Vec<(Arc<str>, Arc<str>, Location, u32)> = Vec::new();
+        let mut named: HashMap<(Arc<str>, String), (Location, u32)> = HashMap::new();
         for (id, declared) in self.declared.sandboxes.clone().into_iter().enumerate() {
             let entries = self.entries(declared.source, declared.block, &options::SANDBOX);
             let options = self.check_options(&entries);
@@ -78,19 +80,27 @@ impl<'t> Context<'t> {
                 ));
             }
             if let (Branch::Named { name, .. }, Some(at)) = (&branch, branch_at) {
-                let repository = text("repository").unwrap_or_else(|| Arc::from("."));
-                let first = named
-                    .iter()
-                    .find(|(branch, other, _, _)| branch == name && *other == repository);
-                if let Some((_, _, first, owner)) = first {
-                    let owner = self.program.sandboxes[*owner as usize].name.clone();
-                    let diagnostic = rules::sandboxes::one_branch_in_two(at, name, &owner, *first);
-                    self.report(diagnostic);
-                } else {
-                    named.push((name.clone(), repository, at, id as u32));
+                let repository = rules::sandboxes::repository(&options);
+                match named.entry((name.clone(), repository)) {
+                    Taken::Occupied(first) => {
+                        let (first, owner) = *first.get();
+                        let owner = self.program.sandboxes[owner as usize].name.clone();
+                        // Told in the file that is checked, if one of the two is there.
+                        let main = SourceId(0);
+                        let told = if first.source == main && at.source != main {
+                            (first, declared.name.text, at)
+                        } else {
+                            (at, &*owner, first)
+                        };
+                        let diagnostic =
+                            rules::sandboxes::one_branch_in_two(told.0, name, told.1, told.2);
+                        self.report(diagnostic);
+                    }
+                    Taken::Vacant(place) => drop(place.insert((at, id as u32))),
                 }
             }
-            if let Some(hook) = entries.nested("hook") {
+            let hook = entries.nested("hook");
+            if let Some(hook) = hook {
                 let hook = self.entries(declared.source, hook, &options::HOOK);
                 self.check_options(&hook);
             }
@@ -106,6 +116,7 @@ impl<'t> Context<'t> {
                 branch,
                 options,
                 environment,
+                hook: hook.map(|hook| entries.at(hook.keyword.span)),
             });
         }
     }
@@ -137,7 +148,11 @@ impl<'t> Context<'t> {
         if !BRANCHES.contains(&word) {
             let near = nearest(word, BRANCHES.iter().copied());
             self.report(rules::options::unknown_word(
-                word_at, "branch", word, BRANCHES, near,
+                word_at,
+                "branch",
+                word,
+                BRANCHES,
+                near.as_ref(),
             ));
             return (Branch::Current, None);
         }

@@ -2,6 +2,9 @@
 
 use outpost_grammar::tree::{Expr as Tree, ExprKind as Kind, Part, PostfixOperation as Operation};
 use outpost_stdlib::{Type, Value};
+use std::collections::VecDeque;
+use std::iter::Peekable;
+use std::str::Chars;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -21,18 +24,19 @@ impl<'t> Context<'t> {
                 at,
             },
             Kind::Template(parts) => {
-                let mut state = State::Plain;
                 let mut reader = Reader::default();
                 let mut lowered = Vec::with_capacity(parts.len());
                 for part in parts {
                     lowered.push(match part {
                         Part::Text { text, .. } => {
-                            state = reader.read(text, state);
+                            reader.read(text);
                             TemplatePart::Text(Arc::from(&**text))
                         }
                         Part::Hole { expr, span } => {
                             let hole = scope.at(*span);
-                            if let Some(place) = state.name() {
+                            let place = reader.place();
+                            reader.hole();
+                            if let Some(place) = place {
                                 // An unknown name is told about first: `"${HOME}"` is text of the shell.
                                 let before = self.diagnostics.len();
                                 let lowered = self.hole(scope, expr);
@@ -120,122 +124,190 @@ fn is_shell_variable(name: &str) -> bool {
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Where in a shell text a hole stands.
+/// What the text of a shell is inside of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum State {
-    /// Between words: a quoted value is one word, or a part of one.
-    Plain,
+enum Level {
     /// In `'…'`.
     Single,
     /// In `"…"`.
     Double,
     /// In `` `…` ``.
     Backticks,
+    /// In `$(…)`, with so many open parentheses: words again, whatever is around it.
+    Substitution(u32),
+    /// In `$((…))`, with so many open parentheses.
+    Arithmetic(u32),
     /// After `#`, to the end of the line.
     Comment,
     /// In a here-document.
     Here,
 }
 
-impl State {
-    /// In words, where no hole may stand.
-    fn name(self) -> Option<&'static str> {
-        match self {
-            State::Plain => None,
-            State::Single => Some("single quotes"),
-            State::Double => Some("double quotes"),
-            State::Backticks => Some("backticks"),
-            State::Comment => Some("a comment"),
-            State::Here => Some("a here-document"),
-        }
-    }
-}
-
 /// Reads the text between holes.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+struct Reader {
+    /// What the text is inside of, the innermost last; between words if that is nothing.
+    levels: Vec<Level>,
     /// The delimiters of here-documents that begin after this line.
-    pending: Vec<String>,
+    pending: VecDeque<String>,
     /// The delimiter of the here-document that is being read.
-    here: Option<String>,
+    here: String,
     /// The line of a here-document so far.
     line: String,
-    /// Whether the next character begins a word.
+    /// Whether the next character goes on with a word.
     in_word: bool,
+    /// Whether the text ends where the delimiter of a here-document begins.
+    no_delimiter: bool,
 }
 
 impl Reader {
-    /// The state after a piece of text.
-    pub(crate) fn read(&mut self, text: &str, state: State) -> State {
-        let mut state = state;
-        let mut characters = text.chars().peekable();
-        while let Some(character) = characters.next() {
-            match (state, character) {
-                (State::Here, '\n') => state = self.end_of_line(),
-                (State::Here, other) => self.line.push(other),
-                (State::Single, '\'') | (State::Double, '"') | (State::Backticks, '`') => {
-                    state = State::Plain
-                }
-                (State::Double | State::Backticks | State::Plain, '\\') => {
-                    characters.next();
-                    self.in_word = true;
-                }
-                (State::Comment, '\n') | (State::Plain, '\n') => {
-                    self.in_word = false;
-                    state = if self.pending.is_empty() {
-                        State::Plain
-                    } else {
-                        self.here = Some(self.pending.remove(0));
-                        self.line.clear();
-                        State::Here
-                    };
-                }
-                (State::Plain, '\'') => state = State::Single,
-                (State::Plain, '"') => state = State::Double,
-                (State::Plain, '`') => state = State::Backticks,
-                (State::Plain, '#') if !self.in_word => state = State::Comment,
-                (State::Plain, '<') if characters.peek() == Some(&'<') => {
-                    characters.next();
-                    if characters.peek() == Some(&'<') {
-                        characters.next();
-                        continue;
-                    }
-                    let mut delimiter = String::new();
-                    while let Some(next) = characters.next_if(|next| {
-                        !next.is_whitespace() || delimiter.is_empty() && *next == ' '
-                    }) {
-                        if !matches!(next, '-' | ' ' | '\'' | '"' | '\\')
-                            || (next == '-' && !delimiter.is_empty())
-                        {
-                            delimiter.push(next);
-                        }
-                    }
-                    if !delimiter.is_empty() {
-                        self.pending.push(delimiter);
-                    }
-                    self.in_word = false;
-                }
-                (State::Plain, other) => {
-                    self.in_word = !(other.is_whitespace() || "|&;()<>".contains(other));
-                }
-                (State::Single | State::Double | State::Backticks | State::Comment, _) => {}
-            }
+    /// Where a hole would stand that may not stand there, in words. A quoted value is one word of a command, or a part of one.
+    fn place(&self) -> Option<&'static str> {
+        if self.no_delimiter {
+            return Some("the delimiter of a here-document");
         }
-        state
+        if self.levels.contains(&Level::Backticks) {
+            return Some("backticks");
+        }
+        match self.levels.last()? {
+            Level::Single => Some("single quotes"),
+            Level::Double => Some("double quotes"),
+            Level::Backticks => Some("backticks"),
+            Level::Comment => Some("a comment"),
+            Level::Here => Some("a here-document"),
+            Level::Substitution(_) | Level::Arithmetic(_) => None,
+        }
     }
 
-    fn end_of_line(&mut self) -> State {
-        let done = self.here.as_deref() == Some(self.line.trim_start_matches('\t'));
+    /// A hole: a word, or a part of one.
+    fn hole(&mut self) {
+        self.in_word = true;
+        self.no_delimiter = false;
+        self.line.push('$');
+    }
+
+    /// A piece of text.
+    fn read(&mut self, text: &str) {
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            match (self.levels.last().copied(), character) {
+                (Some(Level::Single), '\'') | (Some(Level::Double), '"') => {
+                    self.levels.pop();
+                    self.in_word = true;
+                }
+                (Some(Level::Single), _) => {}
+                (Some(Level::Backticks), '`') => drop(self.levels.pop()),
+                (Some(Level::Double | Level::Backticks), '\\') => drop(characters.next()),
+                (Some(Level::Double), '`') => self.levels.push(Level::Backticks),
+                (Some(Level::Double), '$') => self.dollar(&mut characters),
+                (Some(Level::Double | Level::Backticks), _) => {}
+                (Some(Level::Comment), '\n') => {
+                    self.levels.pop();
+                    self.end_of_line();
+                }
+                (Some(Level::Comment), _) => {}
+                (Some(Level::Here), '\n') => self.end_of_here_line(),
+                (Some(Level::Here), other) => self.line.push(other),
+                (None | Some(Level::Substitution(_) | Level::Arithmetic(_)), other) => {
+                    self.word(other, &mut characters);
+                }
+            }
+        }
+    }
+
+    /// A character between words, or of a word.
+    fn word(&mut self, character: char, rest: &mut Peekable<Chars<'_>>) {
+        match (character, self.levels.last_mut()) {
+            ('\\', _) => {
+                rest.next();
+                self.in_word = true;
+            }
+            ('\n', _) => self.end_of_line(),
+            ('\'', _) => self.levels.push(Level::Single),
+            ('"', _) => self.levels.push(Level::Double),
+            ('`', _) => self.levels.push(Level::Backticks),
+            ('$', _) => self.dollar(rest),
+            ('(', Some(Level::Substitution(open) | Level::Arithmetic(open))) => {
+                *open += 1;
+                self.in_word = false;
+            }
+            (')', Some(Level::Substitution(0))) => {
+                self.levels.pop();
+                self.in_word = true;
+            }
+            (')', Some(Level::Arithmetic(0))) => {
+                rest.next_if_eq(&')');
+                self.levels.pop();
+                self.in_word = true;
+            }
+            (')', Some(Level::Substitution(open) | Level::Arithmetic(open))) => {
+                *open -= 1;
+                self.in_word = false;
+            }
+            (_, Some(Level::Arithmetic(_))) => {}
+            ('#', _) if !self.in_word => self.levels.push(Level::Comment),
+            ('<', _) if rest.next_if_eq(&'<').is_some() => {
+                // `<<<` takes a word.
+                if rest.next_if_eq(&'<').is_none() {
+                    self.here_document(rest);
+                }
+                self.in_word = false;
+            }
+            (other, _) => self.in_word = !(other.is_whitespace() || "|&;()<>".contains(other)),
+        }
+    }
+
+    /// `$(` and `$((` begin something new, also inside of double quotes.
+    fn dollar(&mut self, rest: &mut Peekable<Chars<'_>>) {
+        self.in_word = true;
+        if rest.next_if_eq(&'(').is_none() {
+            return;
+        }
+        let arithmetic = rest.next_if_eq(&'(').is_some();
+        self.levels.push(match arithmetic {
+            true => Level::Arithmetic(0),
+            false => Level::Substitution(0),
+        });
+        self.in_word = false;
+    }
+
+    /// The delimiter of a here-document, after its `<<`.
+    fn here_document(&mut self, rest: &mut Peekable<Chars<'_>>) {
+        rest.next_if_eq(&'-');
+        while rest.next_if(|next| matches!(next, ' ' | '\t')).is_some() {}
+        let mut delimiter = String::new();
+        while let Some(next) =
+            rest.next_if(|next| !next.is_whitespace() && !"|&;()<>".contains(*next))
+        {
+            if !matches!(next, '\'' | '"' | '\\') {
+                delimiter.push(next);
+            }
+        }
+        self.no_delimiter = delimiter.is_empty() && rest.peek().is_none();
+        if !delimiter.is_empty() {
+            self.pending.push_back(delimiter);
+        }
+    }
+
+    fn end_of_line(&mut self) {
+        self.in_word = false;
+        if let Some(delimiter) = self.pending.pop_front() {
+            self.here = delimiter;
+            self.line.clear();
+            self.levels.push(Level::Here);
+        }
+    }
+
+    fn end_of_here_line(&mut self) {
+        let done = self.here == self.line.trim_start_matches('\t');
         self.line.clear();
         if !done {
-            return State::Here;
+            return;
         }
-        if self.pending.is_empty() {
-            self.here = None;
-            return State::Plain;
+        match self.pending.pop_front() {
+            Some(next) => self.here = next,
+            None => drop(self.levels.pop()),
         }
-        self.here = Some(self.pending.remove(0));
-        State::Here
     }
 }
 
@@ -243,22 +315,51 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn after(text: &str) -> State {
-        Reader::default().read(text, State::Plain)
+    /// What a hole after this text would be inside of.
+    fn after(text: &str) -> Option<&'static str> {
+        let mut reader = Reader::default();
+        for (at, part) in text.split("${}").enumerate() {
+            if at > 0 {
+                reader.hole();
+            }
+            reader.read(part);
+        }
+        reader.place()
     }
 
     #[test]
     fn quotes_comments_and_here_documents_are_known() {
-        assert_eq!(after("echo \"a"), State::Double);
-        assert_eq!(after("echo \"a\" "), State::Plain);
-        assert_eq!(after("echo 'it\\"), State::Single);
-        assert_eq!(after("echo \\\" "), State::Plain);
-        assert_eq!(after("true # "), State::Comment);
-        assert_eq!(after("a#"), State::Plain);
-        assert_eq!(after("true # it's\n"), State::Plain);
-        assert_eq!(after("cat <<EOF\nx "), State::Here);
-        assert_eq!(after("cat <<-'EOF'\nx\n\tEOF\n"), State::Plain);
-        assert_eq!(after("cat <<< "), State::Plain);
-        assert_eq!(after("x `date "), State::Backticks);
+        assert_eq!(after("echo \"a"), Some("double quotes"));
+        assert_eq!(after("echo \"a\" "), None);
+        assert_eq!(after("echo 'it\\"), Some("single quotes"));
+        assert_eq!(after("echo \\\" "), None);
+        assert_eq!(after("true # "), Some("a comment"));
+        assert_eq!(after("a#"), None);
+        assert_eq!(after("'a'#"), None);
+        assert_eq!(after("${}#"), None);
+        assert_eq!(after("true # it's\n"), None);
+        assert_eq!(after("cat <<EOF\nx "), Some("a here-document"));
+        assert_eq!(after("cat <<-'EOF'\nx\n\tEOF\n"), None);
+        assert_eq!(after("cat <<EOF; echo "), None);
+        assert_eq!(after("cat <<EOF; echo x\nEOF\n"), None);
+        assert_eq!(after("cat <<EOF\n${}EOF\n"), Some("a here-document"));
+        assert_eq!(after("cat <<A <<B\nA\n"), Some("a here-document"));
+        assert_eq!(after("cat <<A <<B\nA\nB\n"), None);
+        assert_eq!(after("cat <<"), Some("the delimiter of a here-document"));
+        assert_eq!(after("cat <<< "), None);
+        assert_eq!(after("x `date "), Some("backticks"));
+    }
+
+    #[test]
+    fn a_substitution_begins_anew() {
+        assert_eq!(after("echo \"$(grep "), None);
+        assert_eq!(after("echo \"$(grep \""), Some("double quotes"));
+        assert_eq!(after("echo \"$(grep x) "), Some("double quotes"));
+        assert_eq!(after("echo \"$(grep x)\" "), None);
+        assert_eq!(after("x=$( (a; b) "), None);
+        assert_eq!(after("echo \"`date $("), Some("backticks"));
+        assert_eq!(after("echo $((1<<2))\necho "), None);
+        assert_eq!(after("echo $(((1) + 2))\necho \""), Some("double quotes"));
+        assert_eq!(after("echo $(true # )\n"), None);
     }
 }

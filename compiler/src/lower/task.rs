@@ -45,20 +45,15 @@ impl<'t> Context<'t> {
         scope.words.task = true;
         self.parameters_of_task(&entries);
         let each = self.each(&mut scope, &entries, kind);
-        let when = entries.field("when").map(|field| {
-            if let Kind::Bool(value) = bare(&field.value).kind {
-                self.report(rules::skip::constant_when(
-                    entries.at(field.value.span),
-                    value,
-                ));
-            }
-            self.condition(&mut scope, &field.value, "`when`")
-        });
+        let when = entries
+            .field("when")
+            .map(|field| self.condition(&mut scope, &field.value, "`when`"));
         if let Some(field) = entries.field("when") {
             // The body runs only where the condition holds.
             self.assume(&mut scope, &field.value, true);
         }
         let (task_kind, value_type) = self.task_body(&mut scope, &entries, name);
+        self.workflow_mut().tasks[index as usize].agent = scope.answered;
         let trigger = match self.word(&entries, "trigger") {
             Some("failure") => Trigger::Failure,
             Some("always") => Trigger::Always,
@@ -236,14 +231,14 @@ impl<'t> Context<'t> {
                         self.report(rules::loops::beside_body(entries.at(span), other, body));
                     }
                 }
-                self.expand_loop(scope, &field.value)
-                    .map(|(declared, mut inner)| {
-                        let inside =
-                            self.entries(declared.source, declared.block, &options::LOOP_TEMPLATE);
-                        let bodies = self.loop_bodies(&mut inner, &inside, declared.name.text);
-                        scope.frame_size = scope.frame_size.max(inner.frame_size);
-                        bodies
-                    })
+                self.expand_loop(scope, &field.value).map(|mut inside| {
+                    let declared = inside.declared;
+                    let entries =
+                        self.entries(declared.source, declared.block, &options::LOOP_TEMPLATE);
+                    let bodies = self.loop_bodies(&mut inside.scope, &entries, declared.name.text);
+                    self.expanded(scope, &inside);
+                    bodies
+                })
             }
             None => Some(self.loop_bodies(scope, entries, name)),
         };
@@ -277,7 +272,10 @@ impl<'t> Context<'t> {
             previous: Some(self.previous(entries)),
         };
         scope.place = "a loop's attempt";
+        scope.answered = None;
         let (attempt, kind) = self.attempt_of(scope, entries, name, "loop");
+        let answered = scope.answered;
+        let outside = std::mem::replace(&mut scope.candidate_of, answered);
         scope.words = Words {
             task: true,
             round: true,
@@ -287,6 +285,16 @@ impl<'t> Context<'t> {
         scope.place = "a check";
         let check = self.check_of(scope, entries, name, "loop");
         scope.words = outer;
+        scope.candidate_of = outside;
+        scope.answered = answered;
+        let check_at = match (entries.nested("check"), entries.field("check")) {
+            (Some(block), _) => Some(block.keyword.span),
+            (None, Some(field)) => Some(field.name.span),
+            (None, None) => None,
+        };
+        if let Some(span) = check_at {
+            rules::loops::judged_by_its_own(self, entries.at(span), &attempt, &check);
+        }
         Bodies {
             attempt,
             check,
@@ -342,28 +350,21 @@ impl<'t> Context<'t> {
                     self.both_forms(entries, block, field, "attempt");
                 }
                 let inside = self.entries(entries.source, block, &options::ATTEMPT);
-                let before = (scope.reads_feedback, self.diagnostics.len());
-                scope.reads_feedback = false;
-                let had_agent = std::mem::replace(&mut self.findings.has_agent, false);
-                let lowered = self.body(scope, &inside);
-                let healthy = !inside.broken && self.diagnostics.len() == before.1;
-                if self.findings.has_agent
-                    && !scope.reads_feedback
-                    && scope.words.feedback
-                    && healthy
-                {
-                    self.report(rules::loops::feedback_unused(
-                        entries.at(block.keyword.span),
-                        name,
-                    ));
-                }
-                self.findings.has_agent |= had_agent;
-                scope.reads_feedback |= before.0;
-                lowered
+                let at = entries.at(block.keyword.span);
+                self.with_feedback(scope, (at, name), |ctx, scope| {
+                    let lowered = ctx.body(scope, &inside);
+                    (lowered, !inside.broken, None)
+                })
             }
-            (None, Some(field)) => self
-                .expand_attempt(scope, &field.value)
-                .unwrap_or_else(|| (no_body(entries.head()), Type::Unknown)),
+            (None, Some(field)) => {
+                let at = entries.at(field.name.span);
+                self.with_feedback(scope, (at, name), |ctx, scope| {
+                    match ctx.expand_attempt(scope, &field.value) {
+                        Some((lowered, declared)) => (lowered, true, Some(declared)),
+                        None => ((no_body(entries.head()), Type::Unknown), false, None),
+                    }
+                })
+            }
             (None, None) => {
                 if !entries.broken {
                     self.report(rules::loops::part_missing(
@@ -376,6 +377,26 @@ impl<'t> Context<'t> {
                 (no_body(entries.head()), Type::Unknown)
             }
         }
+    }
+
+    /// Lowers an attempt, and warns if an agent works in it that is never told why its work was rejected.
+    fn with_feedback(
+        &mut self,
+        scope: &mut Scope<'t>,
+        (at, name): (Location, &'t str),
+        lower: impl FnOnce(&mut Context<'t>, &mut Scope<'t>) -> ((Body, Type), bool, Option<Location>),
+    ) -> (Body, Type) {
+        let read = std::mem::replace(&mut scope.reads_feedback, false);
+        let had_agent = std::mem::replace(&mut self.findings.has_agent, false);
+        let before = self.diagnostics.len();
+        let (lowered, healthy, declared) = lower(self, scope);
+        let healthy = healthy && self.diagnostics.len() == before;
+        if self.findings.has_agent && !scope.reads_feedback && scope.words.feedback && healthy {
+            self.report(rules::loops::feedback_unused(at, name, declared));
+        }
+        self.findings.has_agent |= had_agent;
+        scope.reads_feedback |= read;
+        lowered
     }
 
     fn check_of(
@@ -437,7 +458,9 @@ impl<'t> Context<'t> {
         name: &'t str,
     ) -> (TaskKind, Type) {
         scope.place = "a race's attempt";
+        scope.answered = None;
         let (attempt, kind) = self.attempt_of(scope, entries, name, "race");
+        scope.candidate_of = scope.answered;
         scope.words.candidate = Some(kind.clone());
         scope.place = "a check";
         let check = self.check_of(scope, entries, name, "race");
@@ -446,6 +469,8 @@ impl<'t> Context<'t> {
             .field("score")
             .map(|field| self.expect(scope, &field.value, &Type::Number, "`score`"));
         scope.words.candidate = None;
+        scope.candidate_of = None;
+        scope.answered = None;
         scope.place = "a task";
         let best = self.word(entries, "select") == Some("best");
         match (entries.field("score"), entries.field("select"), best) {
@@ -488,7 +513,9 @@ impl<'t> Context<'t> {
         let keyword = entries.block.keyword.text;
         match entries.field(name) {
             Some(field) => {
+                let outer = scope.slot.replace("what a person is shown");
                 let lowered = self.expect(scope, &field.value, &Type::String, &format!("`{name}`"));
+                scope.slot = outer;
                 if let ExprKind::Const(Value::Text(text)) = &lowered.kind
                     && text.trim().is_empty()
                     && matches!(bare(&field.value).kind, Kind::Text(_))
@@ -678,9 +705,11 @@ impl<'t> Context<'t> {
                 ));
             }
         }
+        let outer = scope.slot.replace("the key of a cache");
         let key = entries
             .field("key")
             .map(|field| self.infer(scope, &field.value).expr);
+        scope.slot = outer;
         let version = entries
             .field("version")
             .map(|field| self.expect(scope, &field.value, &Type::String, "`version`"));
@@ -733,7 +762,7 @@ fn no_bodies(at: Location) -> Bodies {
 }
 
 /// Whether an expression reads a variable.
-fn mentions(expr: &Expr, variable: LocalId) -> bool {
+pub(crate) fn mentions(expr: &Expr, variable: LocalId) -> bool {
     use crate::program::{Entry as ObjectEntry, Item, Ref, TemplatePart};
     let inside = |expr: &Expr| mentions(expr, variable);
     match &expr.kind {

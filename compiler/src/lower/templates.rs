@@ -19,6 +19,18 @@ use crate::resolve::order::Graph;
 use crate::resolve::{Declared, Meaning};
 use crate::rules;
 
+/// A template where it is called.
+pub(crate) struct Expansion<'t> {
+    /// The template.
+    pub declared: Declared<'t>,
+    /// What its body sees.
+    pub scope: Scope<'t>,
+    /// Its name in the call.
+    at: Location,
+    /// How many sandboxes were in use before its body.
+    uses: usize,
+}
+
 impl<'t> Context<'t> {
     /// All declared steps, each after those that it calls.
     pub(crate) fn lower_steps(&mut self) {
@@ -149,6 +161,7 @@ impl<'t> Context<'t> {
                 .map(|used| (used.sandbox, used.at))
                 .collect(),
             has_agent: found.has_agent,
+            needs: found.needs,
             agents: found.agents.iter().map(|(agent, _)| *agent).collect(),
         };
         StepTemplate {
@@ -328,14 +341,14 @@ impl<'t> Context<'t> {
         Some(bound)
     }
 
-    /// The scope of an expanded template: its own file's names, and its parameters.
+    /// An expanded template: its own file's names, and its parameters.
     fn expansion(
         &mut self,
         scope: &mut Scope<'t>,
         value: &'t Tree<'t>,
         kind: &'static str,
         wanted: fn(Meaning) -> bool,
-    ) -> Option<(Declared<'t>, Scope<'t>)> {
+    ) -> Option<Expansion<'t>> {
         let called = self.called(scope, value, kind, wanted)?;
         let declared = self.template(self.bindings[called.binding as usize].meaning)?;
         let bound = self.bind_arguments(scope, &called, declared)?;
@@ -353,22 +366,39 @@ impl<'t> Context<'t> {
                 meaning,
             })
             .collect();
-        Some((declared, inner))
+        inner.called = Some(called.at);
+        Some(Expansion {
+            declared,
+            scope: inner,
+            at: called.at,
+            uses: self.findings.sandboxes.len(),
+        })
     }
 
-    /// `attempt: name(arguments)`.
+    /// What was used inside an expanded template is used where it is called.
+    pub(crate) fn expanded(&mut self, scope: &mut Scope<'t>, expansion: &Expansion<'t>) {
+        scope.frame_size = scope.frame_size.max(expansion.scope.frame_size);
+        scope.reads_feedback |= expansion.scope.reads_feedback;
+        scope.answered = expansion.scope.answered;
+        for used in &mut self.findings.sandboxes[expansion.uses..] {
+            used.inside = used.inside.or(Some(used.at));
+            used.at = expansion.at;
+        }
+    }
+
+    /// `attempt: name(arguments)`, and where it is declared.
     pub(crate) fn expand_attempt(
         &mut self,
         scope: &mut Scope<'t>,
         value: &'t Tree<'t>,
-    ) -> Option<(Body, Type)> {
+    ) -> Option<((Body, Type), Location)> {
         let wanted = |meaning| matches!(meaning, Meaning::Attempt(_));
-        let (declared, mut inner) = self.expansion(scope, value, "attempt", wanted)?;
+        let mut inside = self.expansion(scope, value, "attempt", wanted)?;
+        let declared = inside.declared;
         let entries = self.entries(declared.source, declared.block, &options::ATTEMPT);
-        let lowered = self.body(&mut inner, &entries);
-        scope.frame_size = scope.frame_size.max(inner.frame_size);
-        scope.reads_feedback |= inner.reads_feedback;
-        Some(lowered)
+        let lowered = self.body(&mut inside.scope, &entries);
+        self.expanded(scope, &inside);
+        Some((lowered, declared.at()))
     }
 
     /// `check: name(arguments)`.
@@ -378,19 +408,20 @@ impl<'t> Context<'t> {
         value: &'t Tree<'t>,
     ) -> Option<Check> {
         let wanted = |meaning| matches!(meaning, Meaning::Check(_));
-        let (declared, mut inner) = self.expansion(scope, value, "check", wanted)?;
+        let mut inside = self.expansion(scope, value, "check", wanted)?;
+        let declared = inside.declared;
         let entries = self.entries(declared.source, declared.block, &options::CHECK);
-        let lowered = self.check(&mut inner, &entries);
-        scope.frame_size = scope.frame_size.max(inner.frame_size);
+        let lowered = self.check(&mut inside.scope, &entries);
+        self.expanded(scope, &inside);
         Some(lowered)
     }
 
-    /// `body: name(arguments)`: the scope of the declared loop, and its entries.
+    /// `body: name(arguments)`.
     pub(crate) fn expand_loop(
         &mut self,
         scope: &mut Scope<'t>,
         value: &'t Tree<'t>,
-    ) -> Option<(Declared<'t>, Scope<'t>)> {
+    ) -> Option<Expansion<'t>> {
         let wanted = |meaning| matches!(meaning, Meaning::Loop(_));
         self.expansion(scope, value, "loop", wanted)
     }

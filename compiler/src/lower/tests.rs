@@ -123,6 +123,7 @@ impl<'t> Context<'t> {
                         each: false,
                         rounds: matches!(block.keyword.text, "loop" | "race"),
                         no_output: None,
+                        agent: None,
                         may_not_run: false,
                         why_not: "",
                     });
@@ -168,8 +169,12 @@ impl<'t> Context<'t> {
                     self.touch(declared.source, &field.value);
                     if !broken {
                         let near = nearest(name, inputs.iter().map(|input| &*input.0));
-                        given.extend(near);
-                        self.report(rules::names::unknown_input(at, name, near));
+                        let meant = inputs.iter().map(|input| &*input.0);
+                        given.extend(near.as_ref().and_then(|near| {
+                            let mut meant = meant.into_iter();
+                            meant.find(|input| *input == near.name)
+                        }));
+                        self.report(rules::names::unknown_input(at, name, near.as_ref()));
                     }
                 }
             }
@@ -227,7 +232,11 @@ impl<'t> Context<'t> {
                     });
                     let near = nearest(name.text, names.iter().copied());
                     self.report(rules::names::unknown_entity(
-                        at, name.text, "agent", near, &names,
+                        at,
+                        name.text,
+                        "agent",
+                        near.as_ref(),
+                        &names,
                     ));
                 }
                 None => {}
@@ -324,7 +333,7 @@ impl<'t> Context<'t> {
             }
             None => {
                 let near = nearest(name.text, tables.tasks.iter().map(|task| task.name));
-                self.report(rules::names::unknown_task(at, name.text, near));
+                self.report(rules::names::unknown_task(at, name.text, near.as_ref()));
             }
         }
     }
@@ -398,7 +407,7 @@ impl<'t> Context<'t> {
             None => {
                 if !self.is_broken_name(scope, name) {
                     let near = nearest(name, self.workflow().tasks.iter().map(|task| task.name));
-                    self.report(rules::names::unknown_task(at, name, near));
+                    self.report(rules::names::unknown_task(at, name, near.as_ref()));
                 }
             }
         }

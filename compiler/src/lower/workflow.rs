@@ -25,6 +25,7 @@ use crate::program::{
 };
 use crate::resolve::order::Graph;
 use crate::resolve::references::{Finder, Mention, task_kind};
+use crate::resolve::suggest::Near;
 use crate::resolve::{ByName, Declared, Meaning, RESERVED};
 use crate::rules;
 
@@ -109,6 +110,8 @@ impl<'t> Context<'t> {
         let mut info = rules::budgets::bounds(self, &lowered);
         rules::sandboxes::overlaps(self, &lowered, &order);
         rules::budgets::check(self, &entries, &policy, &info);
+        rules::budgets::timeouts(self, &entries, &policy, &lowered.tasks);
+        rules::skip::never_run(self, &lowered.tasks, &order);
         rules::tasks::called_keys(self, &lowered);
         self.unused_inputs(declared.source);
         info.known = true;
@@ -268,6 +271,7 @@ impl<'t> Context<'t> {
                 each: block.each.is_some() && nested.name != "race",
                 rounds: matches!(nested.name, "loop" | "race"),
                 no_output: None,
+                agent: None,
                 may_not_run: false,
                 why_not: "",
             });
@@ -388,7 +392,7 @@ impl<'t> Context<'t> {
         let tables = self.workflow();
         let near =
             crate::resolve::suggest::nearest(name, tables.tasks.iter().map(|task| task.name));
-        self.report(rules::names::unknown_task(at, name, near));
+        self.report(rules::names::unknown_task(at, name, near.as_ref()));
     }
 
     /// The order in which tasks are lowered: each after those it waits for. Cycles are reported once each.
@@ -545,7 +549,11 @@ impl<'t> Context<'t> {
             Kind::Name(word) => {
                 let near = crate::resolve::suggest::nearest(word, WORDS.iter().copied());
                 self.report(rules::options::unknown_word(
-                    at, "onQuota", word, WORDS, near,
+                    at,
+                    "onQuota",
+                    word,
+                    WORDS,
+                    near.as_ref(),
                 ));
                 OnQuota::Fail
             }
@@ -588,9 +596,13 @@ impl<'t> Context<'t> {
                 }
             },
             Kind::Text(text) => {
-                let near = WORDS.iter().find(|word| ***word == **text).copied();
+                let near = WORDS.contains(&&**text).then(|| Near::certain(text));
                 self.report(rules::options::quoted_word(
-                    at, "onQuota", text, WORDS, near,
+                    at,
+                    "onQuota",
+                    text,
+                    WORDS,
+                    near.as_ref(),
                 ));
                 OnQuota::Fail
             }
@@ -669,7 +681,11 @@ impl<'t> Context<'t> {
                 let Some(name) = FIELDS.iter().find(|known| ***known == *key.text) else {
                     let near = crate::resolve::suggest::nearest(&key.text, FIELDS.iter().copied());
                     self.report(rules::types::unknown_key(
-                        key_at, &key.text, "a price", FIELDS, near,
+                        key_at,
+                        &key.text,
+                        "a price",
+                        FIELDS,
+                        near.as_ref(),
                     ));
                     continue;
                 };
@@ -810,7 +826,7 @@ fn task_like<'t>(expr: &'t Tree<'t>) -> Option<&'t str> {
 }
 
 /// The value of a property, without the table: for what must be known before a task is lowered.
-fn field_of<'t>(block: &'t Block<'t>, name: &str) -> Option<&'t Tree<'t>> {
+pub(crate) fn field_of<'t>(block: &'t Block<'t>, name: &str) -> Option<&'t Tree<'t>> {
     block.entries.iter().find_map(|entry| match entry {
         Entry::Field(field) if field.name.text == name => Some(&field.value),
         _ => None,

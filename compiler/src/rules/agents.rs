@@ -4,19 +4,33 @@ use outpost_grammar::{Code, Diagnostic, Location};
 use outpost_stdlib::Type;
 
 use crate::infer::types::show;
+use crate::logins::Key;
+use crate::program::{Auth, AuthKind};
 use crate::rules::options::MISSING_PROPERTY;
 use crate::rules::shown;
 
 /// A fallback list with too few members, itself, or another list in it.
 pub const FALLBACK_MEMBERS: Code = Code("fallback-members");
+/// Two members that are one and the same.
+pub const ALIKE_MEMBERS: Code = Code("alike-members");
+/// A member behind one that never stops.
+pub const UNREACHABLE_MEMBER: Code = Code("unreachable-member");
 /// A fallback list that hands over on nothing.
 pub const FALLBACK_ON: Code = Code("fallback-on");
 /// A property that a fallback list does not have, or that needs one.
 pub const FALLBACK_OPTION: Code = Code("fallback-option");
 /// An `auth` that is none.
 pub const BAD_AUTH: Code = Code("bad-auth");
+/// An `auth` that the agent's harness does not have.
+pub const UNSUPPORTED_AUTH: Code = Code("unsupported-auth");
+/// An `auth` and a variable that disagree about who pays.
+pub const AUTH_CONFLICT: Code = Code("auth-conflict");
+/// A token or a key that is written in the file.
+pub const OPEN_CREDENTIAL: Code = Code("open-credential");
 /// A pattern that is no regular expression.
 pub const BAD_PATTERN: Code = Code("bad-pattern");
+/// A turn of a scripted agent that is none.
+pub const BAD_TURN: Code = Code("bad-turn");
 /// An agent that may do everything unasked.
 pub const BYPASS: Code = Code("bypass-permissions");
 /// Something that the agent's CLI cannot do.
@@ -32,10 +46,16 @@ pub const REPAIRS_ALONE: Code = Code("repairs-alone");
 
 pub(crate) const CODES: &[Code] = &[
     FALLBACK_MEMBERS,
+    ALIKE_MEMBERS,
+    UNREACHABLE_MEMBER,
     FALLBACK_ON,
     FALLBACK_OPTION,
     BAD_AUTH,
+    UNSUPPORTED_AUTH,
+    AUTH_CONFLICT,
+    OPEN_CREDENTIAL,
     BAD_PATTERN,
+    BAD_TURN,
     BYPASS,
     UNSUPPORTED,
     CONTINUE_AGENT,
@@ -61,6 +81,40 @@ pub(crate) fn nested_fallback(at: Location, name: &str, declared: Location) -> D
     )
     .also(declared, "this list")
     .help("write its members instead")
+}
+
+pub(crate) fn alike_members(
+    at: Location,
+    name: &str,
+    first: &str,
+    first_at: Location,
+) -> Diagnostic {
+    Diagnostic::warning(
+        ALIKE_MEMBERS,
+        at,
+        format!(
+            "`{name}` is the same as `{first}` but for its name, so what stops one stops the other"
+        ),
+    )
+    .also(first_at, "the other one")
+    .help("give it another harness, model or account, or remove it")
+}
+
+pub(crate) fn unreachable_member(
+    at: Location,
+    name: &str,
+    before: &str,
+    before_at: Location,
+) -> Diagnostic {
+    Diagnostic::warning(
+        UNREACHABLE_MEMBER,
+        at,
+        format!("`{name}` is never reached: no turn of `{before}` fails"),
+    )
+    .also(before_at, "this one always answers")
+    .help(format!(
+        "add a turn such as `{{ fail: quota }}` to `{before}`, or remove `{name}`"
+    ))
 }
 
 pub(crate) fn fallback_of_itself(at: Location, name: &str) -> Diagnostic {
@@ -113,7 +167,117 @@ pub(crate) fn bad_auth(at: Location, text: &str) -> Diagnostic {
         at,
         format!("`{}` says nothing about who pays", shown(text)),
     )
-    .help("write `account`, `usage`, `account(…)` or `usage(secret.NAME)`")
+    .help("write `account`, `usage`, `account(secret.NAME)` or `usage(secret.NAME)`")
+}
+
+pub(crate) fn open_credential(at: Location, kind: AuthKind) -> Diagnostic {
+    let word = kind.word();
+    Diagnostic::error(
+        OPEN_CREDENTIAL,
+        at,
+        format!("what `{word}(…)` is given holds no secret, so everybody who reads the file could use it"),
+    )
+    .help(format!(
+        "declare `secret NAME` at the top of the file, and write `{word}(secret.NAME)`"
+    ))
+}
+
+pub(crate) fn auth_of_a_script(at: Location, harness: &str) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED_AUTH,
+        at,
+        format!("the harness `{harness}` starts no program, so nobody pays for it"),
+    )
+    .help("remove `auth`")
+}
+
+pub(crate) fn no_account_token(at: Location, harness: &str, has_usage: bool) -> Diagnostic {
+    let help = match has_usage {
+        true => "write `account`, which uses the login of the machine, or `usage(secret.NAME)`",
+        false => "write `account`, which uses the login of the machine",
+    };
+    Diagnostic::error(
+        UNSUPPORTED_AUTH,
+        at,
+        format!("the harness `{harness}` takes no token of an account"),
+    )
+    .help(help)
+}
+
+pub(crate) fn no_usage(at: Location, harness: &str) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED_AUTH,
+        at,
+        format!("the harness `{harness}` takes no key that is billed by use"),
+    )
+    .help("write `account`, or `account(secret.NAME)`")
+}
+
+pub(crate) fn no_key_option(at: Location, harness: &str, declared: Option<Location>) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        UNSUPPORTED_AUTH,
+        at,
+        format!("the harness `{harness}` does not say which variable takes a key"),
+    )
+    .help("add `key: \"NAME_OF_THE_VARIABLE\"` to the harness");
+    match declared {
+        Some(declared) => diagnostic.also(declared, "it has no `key`"),
+        None => diagnostic,
+    }
+}
+
+pub(crate) fn usage_without_model(at: Location, harness: &str, agent: &str) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED_AUTH,
+        at,
+        format!("the harness `{harness}` takes a key only for a model, and `{agent}` names none"),
+    )
+    .help("add `model: \"…\"`")
+}
+
+pub(crate) fn unknown_provider(
+    at: Location,
+    harness: &str,
+    model: &str,
+    keys: &[Key],
+) -> Diagnostic {
+    let providers: Vec<String> = keys
+        .iter()
+        .map(|key| format!("`{}/…`", key.provider))
+        .collect();
+    Diagnostic::error(
+        UNSUPPORTED_AUTH,
+        at,
+        format!(
+            "`{}` does not say whose key `{harness}` needs",
+            shown(model)
+        ),
+    )
+    .help(format!(
+        "write the provider in front of the model ({}), or remove `auth` and pass the key in `env`",
+        providers.join(", ")
+    ))
+}
+
+pub(crate) fn auth_conflict(at: Location, name: &str, harness: &str, auth: &Auth) -> Diagnostic {
+    let word = auth.kind.word();
+    let other = match auth.kind {
+        AuthKind::Account => "use",
+        AuthKind::Usage => "an account",
+    };
+    Diagnostic::error(
+        AUTH_CONFLICT,
+        at,
+        format!("with `{name}` set, `{harness}` is paid by {other}, and `auth` says `{word}`"),
+    )
+    .also(auth.at, "this says who pays")
+    .help("remove one of the two")
+}
+
+pub(crate) fn credential_twice(at: Location, name: &str, auth: &Auth) -> Diagnostic {
+    Diagnostic::error(AUTH_CONFLICT, at, format!("`auth` sets `{name}` already"))
+        .also(auth.at, "by this")
+        .help("remove one of the two")
 }
 
 pub(crate) fn bad_pattern(at: Location, property: &str, reason: &str) -> Diagnostic {
@@ -122,6 +286,11 @@ pub(crate) fn bad_pattern(at: Location, property: &str, reason: &str) -> Diagnos
         at,
         format!("`{property}` is no regular expression: {reason}"),
     )
+}
+
+pub(crate) fn bad_turn(at: Location, reason: &str) -> Diagnostic {
+    Diagnostic::error(BAD_TURN, at, format!("this is no turn of a scripted agent: {reason}"))
+        .help("write `{ text: \"…\" }` or `{ fail: quota }`; `edit`, `commit`, `usage`, `delay` and others may stand beside")
 }
 
 pub(crate) fn bypass(at: Location, name: &str) -> Diagnostic {

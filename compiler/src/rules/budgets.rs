@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use crate::context::{Context, WorkflowInfo};
 use crate::lower::body::Findings;
 use crate::lower::entries::Entries;
-use crate::lower::workflow::Lowered;
-use crate::program::{AgentId, AgentKind, AgentRef, ExprKind, Policy, Retry, Task, TaskKind};
+use crate::lower::workflow::{Lowered, field_of};
+use crate::options::MAX_RACE;
+use crate::program::{AgentId, AgentKind, AgentRef, Policy, Retry, Task, TaskKind};
 use crate::rules::shown;
 use crate::rules::types::WRONG_TYPE;
 
@@ -16,6 +17,8 @@ use crate::rules::types::WRONG_TYPE;
 pub const BUDGET_TOO_SMALL: Code = Code("budget-too-small");
 /// Fewer attempts than a run may need.
 pub const BUDGET_BELOW_WORST_CASE: Code = Code("budget-below-worst-case");
+/// A task's deadline beyond the run's.
+pub const TIMEOUT_ABOVE_RUN: Code = Code("timeout-above-run");
 /// A cost limit, and a model without a price.
 pub const MISSING_PRICE: Code = Code("missing-price");
 /// Prices in two currencies.
@@ -24,6 +27,7 @@ pub const MIXED_CURRENCIES: Code = Code("mixed-currencies");
 pub(crate) const CODES: &[Code] = &[
     BUDGET_TOO_SMALL,
     BUDGET_BELOW_WORST_CASE,
+    TIMEOUT_ABOVE_RUN,
     MISSING_PRICE,
     MIXED_CURRENCIES,
 ];
@@ -70,6 +74,16 @@ fn below_worst_case(at: Location, given: u64, most: u64) -> Diagnostic {
         format!("with all rounds and retries a run may need {most} attempts, and the budget allows {given}"),
     )
     .note("a run that asks for one more fails with `limit`")
+}
+
+fn timeout_above_run(at: Location, own: &str, run_text: &str, run: Location) -> Diagnostic {
+    Diagnostic::warning(
+        TIMEOUT_ABOVE_RUN,
+        at,
+        format!("this `timeout` of {own} never strikes: the run ends after {run_text}"),
+    )
+    .also(run, "the run's own")
+    .help("shorten it, or give the run more time")
 }
 
 fn missing_price(at: Location, model: &str, agent: &str, agent_at: Location) -> Diagnostic {
@@ -183,13 +197,15 @@ fn attempts(ctx: &Context<'_>, task: &Task, findings: &Findings) -> (u64, Option
         }
         TaskKind::Race(_) => (1, Some(1)),
     };
+    // What is found in the cache costs nothing.
+    let cached = task.cache.as_ref().is_some_and(|cache| !cache.refresh);
+    let least = if cached { 0 } else { least };
     let Some(each) = &task.each else {
         return (least, most);
     };
-    match &each.list.kind {
-        ExprKind::Const(Value::List(items)) => {
-            let count = items.len() as u64;
-            let race = matches!(task.kind, TaskKind::Race(_));
+    let race = matches!(task.kind, TaskKind::Race(_));
+    match crate::graph::uses::length(&each.list) {
+        Some(count) => {
             let least = if race {
                 least.min(count)
             } else {
@@ -197,7 +213,39 @@ fn attempts(ctx: &Context<'_>, task: &Task, findings: &Findings) -> (u64, Option
             };
             (least, most.map(|most| most.saturating_mul(count)))
         }
-        _ => (0, None),
+        // Without a candidate a race fails.
+        None if race => (least, most.map(|most| most.saturating_mul(MAX_RACE as u64))),
+        None => (0, None),
+    }
+}
+
+/// Tasks that may take longer than the whole run.
+pub(crate) fn timeouts(
+    ctx: &mut Context<'_>,
+    entries: &Entries<'_>,
+    policy: &Policy,
+    tasks: &[Task],
+) {
+    let (Some(most), Some(field)) = (policy.timeout, entries.field("timeout")) else {
+        return;
+    };
+    let run = entries.at(field.value.span);
+    let mut found = Vec::new();
+    for (task, info) in tasks.iter().zip(&ctx.workflow().tasks) {
+        if task.timeout.is_some_and(|timeout| timeout > most)
+            && let Some(value) = field_of(info.block, "timeout")
+        {
+            let at = entries.at(value.span);
+            found.push(timeout_above_run(
+                at,
+                ctx.text_at(at),
+                ctx.text_at(run),
+                run,
+            ));
+        }
+    }
+    for diagnostic in found {
+        ctx.report(diagnostic);
     }
 }
 

@@ -1,12 +1,17 @@
 //! Loops: rounds, checks, rules, feedback.
 
-use outpost_grammar::tree::{Entry, ExprKind as Kind, Rule};
+use outpost_grammar::tree::Entry;
 use outpost_grammar::{Code, Diagnostic, Location};
+use outpost_stdlib::Value;
+use std::collections::HashMap;
 
 use crate::context::Context;
-use crate::infer::flow::bare;
+use crate::eval::{ConstScope, evaluate, references};
 use crate::lower::entries::Entries;
-use crate::program::CheckItem;
+use crate::program::{
+    Action, AgentKind, AgentRef, Argument, BinaryOperator, Body, Check, CheckItem, Expr, ExprKind,
+    Ref, Step,
+};
 use crate::rules::bodies::EXCLUSIVE;
 use crate::rules::names::MISPLACED_NAME;
 
@@ -26,6 +31,10 @@ pub const IDLE_RULE: Code = Code("idle-rule");
 pub const ACCEPT_LAST: Code = Code("accept-last");
 /// An agent that is not told why its work was rejected.
 pub const FEEDBACK_UNUSED: Code = Code("feedback-unused");
+/// Feedback that says nothing.
+pub const EMPTY_FEEDBACK: Code = Code("empty-feedback");
+/// A check in which an agent judges its own work.
+pub const SELF_REVIEW: Code = Code("self-review");
 /// `accepts` in a check.
 pub const ACCEPTS_IN_CHECK: Code = Code("accepts-in-check");
 
@@ -38,6 +47,8 @@ pub(crate) const CODES: &[Code] = &[
     IDLE_RULE,
     ACCEPT_LAST,
     FEEDBACK_UNUSED,
+    EMPTY_FEEDBACK,
+    SELF_REVIEW,
     ACCEPTS_IN_CHECK,
 ];
 
@@ -87,13 +98,19 @@ pub(crate) fn beside_body(at: Location, name: &str, body: Location) -> Diagnosti
     .also(body, "the declared loop brings both an attempt and a check")
 }
 
-pub(crate) fn feedback_unused(at: Location, name: &str) -> Diagnostic {
-    Diagnostic::warning(
+pub(crate) fn feedback_unused(at: Location, name: &str, declared: Option<Location>) -> Diagnostic {
+    let diagnostic = Diagnostic::warning(
         FEEDBACK_UNUSED,
         at,
-        format!("the agent in the attempt of `{name}` never reads `feedback`, so every round begins as blind as the first"),
-    )
-    .help("add `${feedback ?? \"\"}` to the brief")
+        format!(
+            "the agent in the attempt of `{name}` never reads `feedback`, so every round begins as blind as the first"
+        ),
+    );
+    let diagnostic = match declared {
+        Some(declared) => diagnostic.also(declared, "the attempt is declared here"),
+        None => diagnostic,
+    };
+    diagnostic.help("add `${feedback ?? \"\"}` to the brief")
 }
 
 pub(crate) fn accepts_in_check(at: Location) -> Diagnostic {
@@ -129,6 +146,40 @@ fn unreachable(at: Location, hider: Location) -> Diagnostic {
         .also(hider, "this always ends the check")
 }
 
+fn decided_before(at: Location, first: Location) -> Diagnostic {
+    Diagnostic::warning(
+        IDLE_RULE,
+        at,
+        "this rule never applies: an earlier rule has the same condition",
+    )
+    .also(first, "this one ends the check then")
+    .help("remove it, or change one of the conditions")
+}
+
+fn empty_feedback(at: Location) -> Diagnostic {
+    Diagnostic::warning(
+        EMPTY_FEEDBACK,
+        at,
+        "this feedback is always empty, so the next round begins as blind as the first",
+    )
+    .help("say what is wrong: the text becomes the next attempt's `feedback`")
+}
+
+fn self_review(at: Location, agent: Option<&str>, judge: Location, work: Location) -> Diagnostic {
+    let subject = match agent {
+        Some(name) => format!("`{name}`"),
+        None => "one and the same agent".to_owned(),
+    };
+    Diagnostic::warning(
+        SELF_REVIEW,
+        at,
+        format!("{subject} alone judges in this check what it has made itself"),
+    )
+    .also(work, "it works here")
+    .also(judge, "it judges here")
+    .help("let another agent judge, or add a command whose status rejects")
+}
+
 fn idle(at: Location) -> Diagnostic {
     Diagnostic::warning(
         IDLE_RULE,
@@ -150,56 +201,35 @@ fn accept_last(at: Location) -> Diagnostic {
 /// The rules of a check, taken together.
 pub(crate) fn check_rules(ctx: &mut Context<'_>, entries: &Entries<'_>, items: &[CheckItem]) {
     let check = entries.at(entries.block.keyword.span);
-    let mut rules: Vec<(Location, bool, Option<bool>)> = Vec::new();
-    let mut broken = entries.broken;
-    for entry in &entries.block.entries {
-        let (keyword, reject, when) = match entry {
-            Entry::Rule(rule) => match &**rule {
-                Rule::Reject { keyword, when, .. } => (*keyword, true, when),
-                Rule::Accept { keyword, when } => (*keyword, false, when),
-                Rule::Expect { .. } | Rule::Input { .. } => continue,
-            },
-            Entry::Broken(_) => {
-                broken = true;
-                continue;
-            }
-            Entry::Field(_) | Entry::Block(_) => continue,
-        };
-        let constant = match bare(when).kind {
-            Kind::Bool(value) => Some(value),
-            _ => None,
-        };
-        rules.push((entries.at(keyword), reject, constant));
-    }
-    if broken {
+    let unread = |entry: &Entry<'_>| matches!(entry, Entry::Broken(_));
+    if entries.broken || entries.block.entries.iter().any(unread) {
         return;
     }
-    if !rules
-        .iter()
-        .any(|(_, reject, constant)| *reject && *constant != Some(false))
-    {
+    let mut rules: Vec<Taken<'_>> = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            CheckItem::Step(_) => {}
+            CheckItem::Reject { at, text, when } => {
+                empty_text(ctx, text);
+                rules.push(Taken {
+                    at: *at,
+                    reject: true,
+                    when,
+                });
+            }
+            CheckItem::Accept { at, when } => rules.push(Taken {
+                at: *at,
+                reject: false,
+                when,
+            }),
+        }
+    }
+    let may_reject = |rule: &Taken<'_>| rule.reject && constant(rule.when) != Some(false);
+    if !rules.iter().any(may_reject) {
         ctx.report(never_rejects(check));
         return;
     }
-    let mut ended: Option<Location> = None;
-    let mut may_accept = false;
-    for (at, reject, constant) in &rules {
-        if let Some(hider) = ended {
-            ctx.report(unreachable(*at, hider));
-            continue;
-        }
-        match constant {
-            Some(false) => ctx.report(idle(*at)),
-            Some(true) => {
-                if *reject && !may_accept {
-                    ctx.report(always_rejects(*at, check));
-                }
-                may_accept |= !reject;
-                ended = Some(*at);
-            }
-            None => may_accept |= !reject,
-        }
-    }
+    let ended = reachable(ctx, check, &rules);
     let accept_at = match items.last() {
         Some(CheckItem::Accept { at, .. }) => Some(*at),
         Some(CheckItem::Step(_) | CheckItem::Reject { .. }) | None => None,
@@ -209,5 +239,257 @@ pub(crate) fn check_rules(ctx: &mut Context<'_>, entries: &Entries<'_>, items: &
         ended.is_none_or(|ended| Some(ended) == accept_at),
     ) {
         ctx.report(accept_last(at));
+    }
+}
+
+/// A rule of a check.
+struct Taken<'e> {
+    at: Location,
+    reject: bool,
+    when: &'e Expr,
+}
+
+/// What a condition is known to be.
+fn constant(when: &Expr) -> Option<bool> {
+    match &when.kind {
+        ExprKind::Const(Value::Bool(value)) => Some(*value),
+        _ => None,
+    }
+}
+
+/// Goes through the rules in order: which always end the check, and which never can; the place of the first that always does.
+fn reachable(ctx: &mut Context<'_>, check: Location, rules: &[Taken<'_>]) -> Option<Location> {
+    let mut ended: Option<Location> = None;
+    let mut may_accept = false;
+    // What the conditions before are about: they were all false where a rule is reached.
+    let mut before: HashMap<String, (bool, Location)> = HashMap::new();
+    for rule in rules {
+        if let Some(hider) = ended {
+            ctx.report(unreachable(rule.at, hider));
+            continue;
+        }
+        let fact = constant(rule.when);
+        let (about, negated) = subject(ctx, rule.when);
+        let known = before.get(&about).copied();
+        let result = match (fact, known) {
+            (Some(value), _) => Some(value),
+            (None, Some((earlier, _))) => Some(earlier != negated),
+            (None, None) => None,
+        };
+        match (result, known) {
+            (Some(false), Some((_, first))) if fact.is_none() => {
+                ctx.report(decided_before(rule.at, first));
+            }
+            (Some(false), _) => ctx.report(idle(rule.at)),
+            (Some(true), _) => {
+                if rule.reject && !may_accept {
+                    ctx.report(always_rejects(rule.at, check));
+                }
+                may_accept |= !rule.reject;
+                ended = Some(rule.at);
+            }
+            (None, _) => {
+                may_accept |= !rule.reject;
+                before.insert(about, (negated, rule.at));
+            }
+        }
+    }
+    ended
+}
+
+/// What a condition is about, and whether it asks for the opposite: `a != b` is `a == b` denied.
+fn subject(ctx: &Context<'_>, when: &Expr) -> (String, bool) {
+    let text = |at: Location| {
+        let words: Vec<&str> = ctx.text_at(at).split_whitespace().collect();
+        words.join(" ")
+    };
+    match &when.kind {
+        ExprKind::Not(inner) => {
+            let (about, negated) = subject(ctx, inner);
+            (about, !negated)
+        }
+        ExprKind::Chain { first, rest } => {
+            let pair = match &rest[..] {
+                [(BinaryOperator::Equal, right)] => Some((right, "==", false)),
+                [(BinaryOperator::NotEqual, right)] => Some((right, "==", true)),
+                [(BinaryOperator::Less, right)] => Some((right, "<", false)),
+                [(BinaryOperator::GreaterEqual, right)] => Some((right, "<", true)),
+                [(BinaryOperator::Greater, right)] => Some((right, ">", false)),
+                [(BinaryOperator::LessEqual, right)] => Some((right, ">", true)),
+                _ => None,
+            };
+            match pair {
+                Some((right, symbol, negated)) => (
+                    format!("{} {symbol} {}", text(first.at), text(right.at)),
+                    negated,
+                ),
+                None => (text(when.at), false),
+            }
+        }
+        _ => (text(when.at), false),
+    }
+}
+
+/// A text that is blank whatever happens.
+fn empty_text(ctx: &mut Context<'_>, text: &Expr) {
+    if let Ok(Value::Text(value)) = evaluate(text, &ctx.program, &ConstScope, &mut Vec::new())
+        && value.trim().is_empty()
+    {
+        ctx.report(empty_feedback(text.at));
+    }
+}
+
+/// The agents of a body or of a part of it, and whether anything else has a say.
+#[derive(Clone, Default)]
+struct Judges {
+    /// Plain agents and parameters, each with the place of its action.
+    agents: Vec<(AgentRef, Location)>,
+    /// A command, an assertion, or something that only a run knows.
+    other: bool,
+}
+
+impl Judges {
+    fn add(&mut self, more: &Judges) {
+        for (agent, at) in &more.agents {
+            if !self.agents.iter().any(|(known, _)| known == agent) {
+                self.agents.push((*agent, *at));
+            }
+        }
+        self.other |= more.other;
+    }
+}
+
+/// Warns about a check in which the attempt's own agents alone decide.
+pub(crate) fn judged_by_its_own(
+    ctx: &mut Context<'_>,
+    at: Location,
+    attempt: &Body,
+    check: &Check,
+) {
+    let mut workers = Judges::default();
+    for step in &attempt.steps {
+        workers.add(&of_step(ctx, step, &workers, &[]));
+    }
+    if workers.agents.is_empty() {
+        return;
+    }
+    let mut steps: Vec<Judges> = Vec::new();
+    let mut decide = Judges::default();
+    for item in &check.items {
+        match item {
+            CheckItem::Step(step) => {
+                let judges = of_step(ctx, step, &workers, &steps);
+                // What a command has said may be what the agent judges by.
+                decide.other |= judges.other;
+                steps.push(judges);
+            }
+            CheckItem::Reject { when, .. } => {
+                let judges = of_expr(when, &steps);
+                let itself = judges.agents.is_empty() && constant(when).is_none();
+                decide.other |= itself;
+                decide.add(&judges);
+            }
+            CheckItem::Accept { .. } => {}
+        }
+    }
+    let own = |agent: &AgentRef| workers.agents.iter().any(|(worker, _)| worker == agent);
+    if decide.other || !decide.agents.iter().all(|(agent, _)| own(agent)) {
+        return;
+    }
+    let Some((judge, judge_at)) = decide.agents.first() else {
+        return;
+    };
+    let worker = workers.agents.iter().find(|(worker, _)| worker == judge);
+    let name = match judge {
+        AgentRef::Named(id) => Some(ctx.program.agents[id.index()].name.clone()),
+        AgentRef::Param(_) => None,
+    };
+    let work_at = worker.map_or(at, |(_, at)| *at);
+    ctx.report(self_review(at, name.as_deref(), *judge_at, work_at));
+}
+
+/// Who acts in a step. `workers` are those of the attempt, `before` those of the steps before it.
+fn of_step(ctx: &Context<'_>, step: &Step, workers: &Judges, before: &[Judges]) -> Judges {
+    let mut judges = Judges::default();
+    match &step.action {
+        Action::Agent(turn) => {
+            match (turn.agent, turn.continues.as_ref().or(turn.forks.as_ref())) {
+                (Some(agent), _) => {
+                    for plain in plain_agents(ctx, agent) {
+                        judges.agents.push((plain, step.at));
+                    }
+                }
+                (None, Some(of)) => {
+                    let mut candidate = false;
+                    references(of, &mut |reference, _| {
+                        candidate |= matches!(reference, Ref::Candidate);
+                    });
+                    judges = of_expr(of, before);
+                    if candidate {
+                        let own = workers.agents.iter().map(|(agent, _)| (*agent, step.at));
+                        judges.agents.extend(own);
+                    }
+                    judges.other |= judges.agents.is_empty();
+                }
+                (None, None) => judges.other = true,
+            }
+        }
+        Action::Value(value) => judges = of_expr(value, before),
+        Action::Call {
+            step: id,
+            arguments,
+        } => {
+            let Some(template) = ctx.program.steps.get(id.index()) else {
+                return Judges {
+                    other: true,
+                    ..judges
+                };
+            };
+            let mut inside: Vec<Judges> = Vec::new();
+            for inner in &template.body.steps {
+                let found = of_step(ctx, inner, &Judges::default(), &inside);
+                judges.add(&found);
+                inside.push(found);
+            }
+            let given = |agent: AgentRef| match agent {
+                AgentRef::Named(_) => vec![agent],
+                AgentRef::Param(param) => match arguments.get(param.index()) {
+                    Some(Argument::Agent(agent)) => plain_agents(ctx, *agent),
+                    Some(Argument::Value(_) | Argument::Sandbox(_)) | None => Vec::new(),
+                },
+            };
+            let agents = judges.agents.iter().flat_map(|(agent, _)| given(*agent));
+            judges.agents = agents.map(|agent| (agent, step.at)).collect();
+            judges.other |= judges.agents.is_empty();
+        }
+        Action::Command(_) | Action::Assert { .. } | Action::Workflow { .. } => judges.other = true,
+    }
+    judges
+}
+
+/// Who has made what an expression reads.
+fn of_expr(expr: &Expr, steps: &[Judges]) -> Judges {
+    let mut judges = Judges::default();
+    references(expr, &mut |reference, _| {
+        if let Ref::Step(at) = reference
+            && let Some(step) = steps.get(*at as usize)
+        {
+            judges.add(step);
+        }
+    });
+    judges
+}
+
+fn plain_agents(ctx: &Context<'_>, agent: AgentRef) -> Vec<AgentRef> {
+    let AgentRef::Named(id) = agent else {
+        return vec![agent];
+    };
+    match &ctx.program.agents[id.index()].kind {
+        AgentKind::Plain(_) => vec![agent],
+        AgentKind::Fallback { members, .. } => members
+            .iter()
+            .map(|member| AgentRef::Named(*member))
+            .collect(),
+        AgentKind::Broken => Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 use outpost_grammar::{Code, Diagnostic, Location};
 
 use crate::load::LoadError;
+use crate::resolve::suggest::Near;
 use crate::rules::names::UNKNOWN_NAME;
 use crate::rules::options::NOT_LITERAL;
 use crate::rules::{listed, suggest};
@@ -83,7 +84,7 @@ pub(crate) fn unknown_import(
     at: Location,
     name: &str,
     file: &str,
-    near: Option<&str>,
+    near: Option<&Near>,
     known: &[&str],
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
@@ -96,7 +97,7 @@ pub(crate) fn unknown_import(
     suggest(diagnostic, near, otherwise)
 }
 
-pub(crate) fn unknown_library(at: Location, name: &str, near: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_library(at: Location, name: &str, near: Option<&Near>) -> Diagnostic {
     let known: Vec<&str> = crate::library::names().collect();
     let diagnostic = Diagnostic::error(
         UNKNOWN_NAME,

@@ -2,6 +2,7 @@
 
 use outpost_grammar::{Code, Diagnostic, Location};
 
+use crate::resolve::suggest::Near;
 use crate::rules::{listed, shown, suggest};
 
 /// A name that nothing has.
@@ -53,7 +54,7 @@ fn article(word: &str) -> &'static str {
 pub(crate) fn unknown_name(
     at: Location,
     name: &str,
-    near: Option<&str>,
+    near: Option<&Near>,
     owner: Option<&str>,
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_NAME, at, format!("nothing here is named `{name}`"));
@@ -76,7 +77,7 @@ pub(crate) fn needs_spaces(at: Location, name: &str, split: &str) -> Diagnostic 
         .fix(at, split)
 }
 
-pub(crate) fn unknown_task(at: Location, name: &str, near: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_task(at: Location, name: &str, near: Option<&Near>) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_NAME, at, format!("there is no task `{name}`"));
     suggest(diagnostic, near, None)
 }
@@ -85,7 +86,7 @@ pub(crate) fn unknown_entity(
     at: Location,
     name: &str,
     kind: &str,
-    near: Option<&str>,
+    near: Option<&Near>,
     known: &[&str],
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_NAME, at, format!("there is no {kind} `{name}`"));
@@ -98,12 +99,12 @@ pub(crate) fn unknown_entity(
     suggest(diagnostic, near, otherwise)
 }
 
-pub(crate) fn unknown_function(at: Location, name: &str, near: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_function(at: Location, name: &str, near: Option<&Near>) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_NAME, at, format!("there is no function `{name}`"));
     suggest(diagnostic, near, None)
 }
 
-pub(crate) fn unknown_type(at: Location, name: &str, near: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_type(at: Location, name: &str, near: Option<&Near>) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_NAME, at, format!("there is no type `{name}`"));
     suggest(
         diagnostic,
@@ -112,7 +113,7 @@ pub(crate) fn unknown_type(at: Location, name: &str, near: Option<&str>) -> Diag
     )
 }
 
-pub(crate) fn unknown_input(at: Location, name: &str, near: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_input(at: Location, name: &str, near: Option<&Near>) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         UNKNOWN_NAME,
         at,

@@ -2,6 +2,7 @@
 
 use outpost_grammar::{Code, Diagnostic, Location};
 
+use crate::resolve::suggest::Near;
 use crate::rules::types::WRONG_TYPE;
 use crate::rules::{listed, shown, suggest};
 
@@ -91,7 +92,7 @@ pub(crate) fn unknown_property(
     at: Location,
     name: &str,
     kind: &str,
-    near: Option<&str>,
+    near: Option<&Near>,
     owners: &[&str],
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
@@ -111,7 +112,7 @@ pub(crate) fn unknown_block(
     at: Location,
     name: &str,
     kind: &str,
-    near: Option<&str>,
+    near: Option<&Near>,
     owners: &[&str],
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
@@ -142,7 +143,7 @@ pub(crate) fn unknown_block(
 pub(crate) fn unknown_item(
     at: Location,
     name: &str,
-    near: Option<&str>,
+    near: Option<&Near>,
     inside: &[&str],
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
@@ -263,7 +264,7 @@ pub(crate) fn unknown_word(
     property: &str,
     word: &str,
     words: &[&str],
-    near: Option<&str>,
+    near: Option<&Near>,
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         UNKNOWN_WORD,
@@ -282,7 +283,7 @@ pub(crate) fn quoted_word(
     property: &str,
     text: &str,
     words: &[&str],
-    near: Option<&str>,
+    near: Option<&Near>,
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         QUOTED_WORD,
@@ -290,7 +291,13 @@ pub(crate) fn quoted_word(
         format!("`{property}` takes a word without quotes, not the text `{text}`"),
     );
     match near {
-        Some(near) => diagnostic.help(format!("write `{near}`")).fix(at, near),
+        Some(near) => {
+            let diagnostic = diagnostic.help(format!("write `{}`", near.name));
+            match near.only {
+                true => diagnostic.fix(at, near.name.as_str()),
+                false => diagnostic,
+            }
+        }
         None => diagnostic.help(format!("write {}", listed(words, "or"))),
     }
 }

@@ -2,6 +2,7 @@
 
 use outpost_grammar::{Code, Diagnostic, Location};
 
+use crate::resolve::suggest::Near;
 use crate::rules::names::UNKNOWN_NAME;
 use crate::rules::suggest;
 
@@ -12,7 +13,7 @@ pub const MISPLACED_ENV: Code = Code("misplaced-env");
 
 pub(crate) const CODES: &[Code] = &[MISPLACED_SECRET, MISPLACED_ENV];
 
-pub(crate) fn unknown_secret(at: Location, name: &str, near: Option<&str>) -> Diagnostic {
+pub(crate) fn unknown_secret(at: Location, name: &str, near: Option<&Near>) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_NAME, at, format!("there is no secret `{name}`"));
     suggest(
         diagnostic,

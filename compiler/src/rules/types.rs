@@ -1,9 +1,11 @@
 //! Types: what does not fit, may be null, is never null, cannot be computed.
 
+use outpost_grammar::mistakes::COMPARISON_CHAIN;
 use outpost_grammar::{Code, Diagnostic, Location};
 use outpost_stdlib::Type;
 
 use crate::infer::types::show;
+use crate::resolve::suggest::Near;
 use crate::rules::{listed, shown, suggest};
 
 /// A value of the wrong type.
@@ -45,7 +47,11 @@ pub const UNREACHABLE_ARM: Code = Code("unreachable-arm");
 /// A `?` that stands after no task's name.
 pub const MISPLACED_QUESTION_MARK: Code = Code("misplaced-question-mark");
 
+/// A union of other things than texts.
+pub const MIXED_UNION: Code = Code("mixed-union");
+
 pub(crate) const CODES: &[Code] = &[
+    MIXED_UNION,
     WRONG_TYPE,
     MAYBE_NULL,
     DIFFERENT_TYPES,
@@ -163,6 +169,49 @@ pub(crate) fn maybe_null(at: Location, text: &str, by: &str) -> Diagnostic {
     }
 }
 
+/// `a < b == c`: the grammar tells about two comparisons of one level, this about those of two.
+pub(crate) fn comparisons_chain(
+    at: Location,
+    operator: &str,
+    first: Location,
+    side: &str,
+) -> Diagnostic {
+    Diagnostic::error(
+        COMPARISON_CHAIN,
+        at,
+        format!("comparisons do not chain, and `{operator}` is the second one"),
+    )
+    .also(first, "the first one")
+    .help(format!(
+        "put the comparison that is meant first in parentheses: `({})`",
+        shown(side)
+    ))
+}
+
+pub(crate) fn mixed_union(at: Location, kind: &Type, literal: bool) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        MIXED_UNION,
+        at,
+        format!(
+            "a union has texts in quotes as members, and this is {}",
+            show(kind)
+        ),
+    );
+    diagnostic.help(match literal {
+        true => "write `string` for any text, or list the texts that may stand here",
+        false => "write `json` for a value of several types, and narrow it with `as` or `match`; a value that may be null is `T?`",
+    })
+}
+
+pub(crate) fn union_with_null(at: Location, text: &str) -> Diagnostic {
+    Diagnostic::error(
+        MIXED_UNION,
+        at,
+        format!("a `{}` that may be null is no union", shown(text)),
+    )
+    .help(format!("write `{}?`", shown(text)))
+}
+
 pub(crate) fn different_types(at: Location, first: &Type, other: &Type) -> Diagnostic {
     Diagnostic::error(
         DIFFERENT_TYPES,
@@ -187,10 +236,13 @@ pub(crate) fn not_a_member(at: Location, text: &str, members: &[&str]) -> Diagno
         at,
         format!("`\"{text}\"` is none of the texts that may stand here"),
     );
-    let near = near.map(|near| format!("\"{near}\""));
+    let near = near.map(|near| Near {
+        name: format!("\"{}\"", near.name),
+        only: near.only,
+    });
     suggest(
         diagnostic,
-        near.as_deref(),
+        near.as_ref(),
         Some(format!("write {}", listed(&all, "or"))),
     )
 }
@@ -227,7 +279,7 @@ pub(crate) fn unknown_field(
     name: &str,
     subject: &str,
     known: &[&str],
-    near: Option<&str>,
+    near: Option<&Near>,
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         UNKNOWN_FIELD,
@@ -250,7 +302,7 @@ pub(crate) fn unknown_key(
     name: &str,
     by: &str,
     known: &[&str],
-    near: Option<&str>,
+    near: Option<&Near>,
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_FIELD, at, format!("{by} has no field `{name}`"));
     let otherwise = (!known.is_empty() && known.len() <= 12)
@@ -420,7 +472,7 @@ pub(crate) fn unknown_argument(
     argument: &str,
     name: &str,
     params: &[&str],
-    near: Option<&str>,
+    near: Option<&Near>,
 ) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         WRONG_ARGUMENTS,

@@ -249,6 +249,7 @@ pub fn fix_tests() -> Plan {
         },
         options: Vec::new(),
         environment: Vec::new(),
+        hook: None,
     });
     let mut deps = task(
         "deps",

@@ -165,7 +165,11 @@ impl Failure<'_> {
                 let before = self.before(at);
                 let word = self.word_before(before)?;
                 Some(Explained {
-                    mistake: mistakes::equals_for_colon(place(), &self.work[word]),
+                    mistake: mistakes::equals_for_colon(
+                        place(),
+                        &self.work[word],
+                        self.work[before..at].len(),
+                    ),
                     repair: Some((at, ":")),
                 })
             }

@@ -285,7 +285,7 @@ impl<'h> Decoder<'h> {
                     || self.table.is_connection(&retry.text)
                     || (self.lost_connection && retry.text.is_empty());
             }
-            AgentEvent::Notice(_) => {}
+            AgentEvent::Notice(_) | AgentEvent::Stuck { .. } => {}
             AgentEvent::Limit(limit) => self.limit = Some(limit.clone()),
             AgentEvent::Error(failure) => {
                 self.lost_connection = self.is_connection(failure);

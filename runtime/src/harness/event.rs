@@ -41,6 +41,13 @@ pub enum AgentEvent {
     Answer(String),
     /// The turn has ended well.
     Finished,
+    /// It makes the same call of a tool again and again. The watcher says so, never a CLI.
+    Stuck {
+        /// The tool.
+        tool: String,
+        /// How often of late.
+        times: usize,
+    },
     /// A line that is not understood.
     Raw(String),
 }

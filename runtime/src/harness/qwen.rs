@@ -4,7 +4,7 @@ use super::claude;
 use super::event::{AgentEvent, Retry};
 use super::invocation::Invocation;
 use super::record::Record;
-use super::turn::{Permissions, Turn};
+use super::turn::{Authentication, Permissions, Turn};
 use super::{Capabilities, Finish, Fork, Harness, Modes, shipped};
 use crate::classify::Table;
 
@@ -43,6 +43,10 @@ impl Harness for Qwen {
             Permissions::Edits => "auto-edit",
             Permissions::Bypass => "yolo",
         }]);
+        // With a key alone it says that no kind of login is selected.
+        if settings.authentication == Authentication::Usage {
+            command.add(&["--auth-type", "openai"]);
+        }
         command.option("--resume", turn.start.continued());
         command.extra(turn);
         command.stdin = Some(turn.brief.to_owned());

@@ -10,13 +10,14 @@ use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{
     Accepts, Action, CheckItem, Command, Executable, Expr, ExprKind, Ref, Task,
 };
+use outpost_runtime::classify::Reference;
 use outpost_runtime::clock::SystemClock;
 use outpost_runtime::event::Interrupt;
 use outpost_runtime::executor::HostEnvironment;
-use outpost_runtime::executor::local::Local;
+use outpost_runtime::executor::local::{Local, LocalSettings};
 use outpost_runtime::fault::FaultCode;
 use outpost_runtime::process::{Masks, Supervisor};
-use outpost_runtime::runnable::unset_variables;
+use outpost_runtime::runnable::missing;
 use outpost_runtime::{Host, Observer, PublicEvent, RunRecord, StartOptions, start};
 use outpost_stdlib::{Type, Value};
 use std::fs;
@@ -87,7 +88,16 @@ fn run_with(
     let variables = std::env::vars().chain([("SHOWN".to_owned(), "by name".to_owned())]);
     let host = Host {
         clock: Rc::new(SystemClock::new()),
-        executor: Box::new(Local::new(Supervisor::new(), Masks::default())),
+        executor: Box::new(Local::new(LocalSettings {
+            supervisor: Supervisor::new(),
+            masks: Masks::default(),
+            root: root.to_owned(),
+            environment: HostEnvironment::new(std::env::vars()),
+            now: || Reference {
+                now: jiff::Timestamp::UNIX_EPOCH,
+                zone: jiff::tz::TimeZone::UTC,
+            },
+        })),
         observers,
         environment: HostEnvironment::new(variables),
         interrupts,
@@ -150,7 +160,7 @@ fn environment_and_folder() {
         runs("first", &[]),
         task("b", &[0], does(Action::Command(Box::new(unset)))),
     ]));
-    let missing = unset_variables(&plan, &HostEnvironment::default());
+    let missing = missing(&plan, &HostEnvironment::default());
     assert_eq!(missing.len(), 1);
     assert!(missing[0].message.contains("NOT_SET_ANYWHERE"));
 }

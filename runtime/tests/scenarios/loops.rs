@@ -97,7 +97,10 @@ fn accepted_in_round_two() {
         .map(|call| call.idempotency_key.clone())
         .collect();
     assert_eq!(keys.len(), 4);
-    assert_eq!(calls[2].command.stdin.as_deref(), Some("not 1"));
+    assert_eq!(
+        calls[2].work.command().unwrap().stdin.as_deref(),
+        Some("not 1")
+    );
     assert_eq!(ended.value("after"), Value::text("try 2"));
     // The start, and two writes a round.
     assert!(ended.writes <= 5, "{} durable writes", ended.writes);
@@ -307,7 +310,12 @@ fn quota_is_in_scope_once() {
     let paused = world.start(&plan, script, Extras::default());
     assert_eq!(paused.record().status.name(), "paused");
     assert_eq!(
-        paused.trace.calls()[0].command.stdin.as_deref(),
+        paused.trace.calls()[0]
+            .work
+            .command()
+            .unwrap()
+            .stdin
+            .as_deref(),
         Some("none")
     );
     let ended = world.resume(&plan, script, &ResumeOptions::default(), Extras::default());
@@ -315,7 +323,7 @@ fn quota_is_in_scope_once() {
         .trace
         .calls()
         .iter()
-        .map(|call| call.command.stdin.clone())
+        .map(|call| call.work.command().unwrap().stdin.clone())
         .collect();
     assert_eq!(
         told,
@@ -340,7 +348,14 @@ fn expr_of_quota() -> outpost_compiler::program::Expr {
 fn acceptance_in_the_last_round_is_success() {
     for rounds in 1..=3 {
         let script: Script = |call, _| {
-            let last = call.command.argv.first().map(String::as_str) == Some("judge");
+            let last = call
+                .work
+                .command()
+                .unwrap()
+                .argv
+                .first()
+                .map(String::as_str)
+                == Some("judge");
             match last {
                 true => exits(0, ""),
                 false => exits(0, "x"),

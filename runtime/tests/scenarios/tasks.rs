@@ -484,7 +484,10 @@ fn steps_run_in_order_and_are_not_repeated() {
     let script: Script = |call, _| exits(0, &call.step);
     let ended = World::new().start(&plan, script, Extras::default());
     let calls = ended.trace.calls();
-    assert_eq!(calls[1].command.stdin.as_deref(), Some("one"));
+    assert_eq!(
+        calls[1].work.command().unwrap().stdin.as_deref(),
+        Some("one")
+    );
     assert_ne!(calls[0].idempotency_key, calls[1].idempotency_key);
     let world = World::new();
     let broken = Extras {

@@ -41,6 +41,40 @@ impl Type {
         ])
     }
 
+    /// One turn of a scripted agent (LANGUAGE §10).
+    pub fn scripted_turn() -> Type {
+        let word = |name: &str| Type::literal(name);
+        let tool = Type::object(vec![
+            FieldType::required("name", Type::String),
+            FieldType::optional("input", Type::Json),
+        ]);
+        Type::object(vec![
+            FieldType::optional("text", Type::String),
+            FieldType::optional("value", Type::Json),
+            FieldType::optional("edit", Type::map(Type::String.nullable())),
+            FieldType::optional("commit", Type::String),
+            FieldType::optional("tools", Type::list(tool)),
+            FieldType::optional("usage", Type::usage()),
+            FieldType::optional("delay", Type::Int),
+            FieldType::optional(
+                "fail",
+                Type::union(
+                    [
+                        "quota",
+                        "unavailable",
+                        "provider",
+                        "process",
+                        "timeout",
+                        "session",
+                    ]
+                    .map(word),
+                ),
+            ),
+            FieldType::optional("message", Type::String),
+            FieldType::optional("resetIn", Type::Int),
+        ])
+    }
+
     /// What a decided `approval` or `pause` gives.
     pub fn gate_result() -> Type {
         Type::object(vec![

@@ -1,6 +1,6 @@
 //! A case on the real engine: the journal in memory, scripted actions, a virtual clock.
 
-use crate::run::script::Script;
+use crate::run::script::{self, Script};
 use libtest_mimic::Failed;
 use outpost_compiler::load::Memory;
 use outpost_compiler::plan::{self, Plan};
@@ -10,7 +10,7 @@ use outpost_runtime::checkpoint;
 use outpost_runtime::clock::{Clock, Timestamp, VirtualClock};
 use outpost_runtime::event::{EventKind, Interrupt, Phase, Status};
 use outpost_runtime::executor::scripted::{Scripted, Trace};
-use outpost_runtime::executor::{ActionRequest, HostEnvironment};
+use outpost_runtime::executor::{ActionRequest, HostEnvironment, Work};
 use outpost_runtime::journal::{Batch, Journal, JournalFault, sqlite};
 use outpost_runtime::{
     Host, Observer, PublicEvent, ResumeOptions, RunFault, RunRecord, StartOptions,
@@ -269,8 +269,10 @@ impl Stage {
         let clock = VirtualClock::new(Timestamp(START_MS));
         let shared = Rc::<Shared>::default();
         let (script, failures) = (case.script.clone(), shared.clone());
-        let answers = move |request: &ActionRequest, _| {
-            script.answer(request, failures.failures(&request.task))
+        let time = clock.clone();
+        let answers = move |request: &ActionRequest, _| match &request.work {
+            Work::Command(_) => script.answer(request, failures.failures(&request.task)),
+            Work::Turn(turn) => script::turn(request, turn, time.now().wall),
         };
         let executor = Scripted::new(clock.clone(), Box::new(answers));
         let trace = executor.trace();

@@ -1,10 +1,18 @@
 //! What the actions of a case answer.
 
 use outpost_compiler::program::Accepts;
+use outpost_runtime::agents::{Agents, Driven};
+use outpost_runtime::answer;
+use outpost_runtime::clock::Timestamp;
 use outpost_runtime::event::Usage;
+use outpost_runtime::executor::script::{self, Script as Turn};
 use outpost_runtime::executor::scripted::Answer as Scripted;
-use outpost_runtime::executor::{ActionRequest, Outcome, UsageReport};
+use outpost_runtime::executor::{
+    ActionRequest, Answer as Given, Outcome, TurnOutcome, TurnRequest, UsageReport,
+};
 use outpost_runtime::fault::{Fault, FaultCode};
+use outpost_runtime::harness::Start;
+use outpost_runtime::runnable::Types;
 use outpost_stdlib::Value;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -124,7 +132,10 @@ impl Answer {
         let process =
             |message: String| Outcome::Failed(Box::new(Fault::new(FaultCode::Process, message)));
         let status = self.status;
-        match (self.signal, &request.command.accepts) {
+        let nothing = Accepts::Only(Vec::new());
+        let command = request.work.command();
+        let accepts = command.map_or(&nothing, |command| &command.accepts);
+        match (self.signal, accepts) {
             (Some(signal), _) => process(format!("killed by signal {signal}")),
             (None, _) if request.in_check && matches!(status, 126 | 127) => {
                 process("it cannot be run".to_owned())
@@ -145,6 +156,45 @@ impl Answer {
         ];
         Value::object(fields)
     }
+}
+
+/// What a scripted agent answers; it edits nothing here.
+pub fn turn(request: &ActionRequest, turn: &TurnRequest, now: Timestamp) -> Scripted {
+    let agents = Agents::of(&request.plan);
+    let Some(Driven::Scripted(turns)) = agents.get(turn.agent) else {
+        panic!("only scripted agents are tested here");
+    };
+    let Some(script) = Turn::of(turns, turn.number) else {
+        let fault = script::exhausted(&turn.name, turns, turn.number);
+        return Scripted::new(Outcome::Failed(Box::new(fault)));
+    };
+    let text = script.answer();
+    let types = Types(&request.plan);
+    let value = turn
+        .response
+        .as_ref()
+        .map(|wanted| answer::read(&text, wanted, &types).map_err(|fault| fault.to_string()));
+    let result = match script.failure(&turn.name, now) {
+        Some(fault) => Err(Box::new(fault)),
+        None => Ok(Given {
+            text,
+            value,
+            ..Given::default()
+        }),
+    };
+    let conversation = match &turn.start {
+        Start::Continue(conversation) => conversation.to_string(),
+        Start::New | Start::Fork(_) => script::conversation(&turn.name, turn.number),
+    };
+    let outcome = TurnOutcome {
+        result,
+        conversation: Some(conversation),
+        head: None,
+        usage: script.usage(),
+        total: None,
+    };
+    let delay = script.milliseconds("delay").unwrap_or_default();
+    Scripted::new(Outcome::Turned(Box::new(outcome))).after(delay)
 }
 
 fn reported(usage: ScriptUsage) -> UsageReport {

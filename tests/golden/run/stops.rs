@@ -5,7 +5,7 @@
 
 use crate::run::engine::{Call, Case, Session};
 use libtest_mimic::Failed;
-use outpost_runtime::event::{EventKind, Phase, Status};
+use outpost_runtime::event::{EventKind, Phase, Status, TurnEnd};
 use outpost_runtime::record::RunRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,6 +115,13 @@ impl Stand {
                 self.done
                     .insert((task.clone(), round, phase.name(), step.clone()));
             }
+            EventKind::Turn { task, turn } => {
+                let (round, phase) = self.live.get(task).copied().unwrap_or_default();
+                if let TurnEnd::Answered(_) = turn.end {
+                    let step = (task.clone(), round, phase.name(), turn.step.clone());
+                    self.done.insert(step);
+                }
+            }
             EventKind::Candidate { task, round, .. } => {
                 self.live.insert(task.clone(), (*round, Phase::Check));
             }
@@ -147,6 +154,8 @@ impl Stand {
             }
             EventKind::Started(_)
             | EventKind::Resumed(_)
+            | EventKind::Session { .. }
+            | EventKind::FellBack { .. }
             | EventKind::Usage { .. }
             | EventKind::CancelRequested { .. }
             | EventKind::TimedOut { .. }
