@@ -11,6 +11,8 @@ mod answer;
 mod chat;
 #[path = "agents/desk.rs"]
 mod desk;
+#[path = "support/fifo.rs"]
+mod fifo;
 #[path = "agents/generate.rs"]
 mod generate;
 #[path = "agents/install.rs"]
@@ -21,8 +23,12 @@ mod machine;
 mod messages;
 #[path = "agents/more.rs"]
 mod more;
+#[path = "agents/repair.rs"]
+mod repair;
 #[path = "agents/responses.rs"]
 mod responses;
+#[path = "agents/runs.rs"]
+mod runs;
 #[path = "agents/stub.rs"]
 mod stub;
 #[path = "agents/tools.rs"]
