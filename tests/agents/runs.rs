@@ -222,7 +222,10 @@ fn goes_on(repair: &Repair, agent: &str) {
     let end = ended(resume);
     repaired(repair, &end);
     let first = &stub.requests()[before];
-    assert!(first.says("endless.sh"), "{:?}", first.texts());
+    // It still knows what it did, and is told why it has to go on.
+    for text in ["endless.sh", "You were interrupted"] {
+        assert!(first.says(text), "{:?}", first.texts());
+    }
 }
 
 #[test]
