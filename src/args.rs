@@ -100,7 +100,7 @@ pub struct CheckArguments {
 
 /// Write files in their canonical form
 ///
-/// Comments and meaning stay. A file with mistakes of form is left alone, and the mistakes are shown.
+/// Comments and meaning stay. A file with mistakes of form is refused, and the mistakes are shown.
 /// Without PATH it formats every .outpost file of the project that Git does not ignore.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -109,8 +109,8 @@ pub struct CheckArguments {
   outpostc fmt --check
   outpostc fmt - < ci.outpost
 
-Exit codes: 0 done, 1 a file has mistakes, or with --check is not in its canonical form,
-2 wrong usage")]
+Exit codes: 0 done, 1 with --check a file is not in its canonical form,
+2 a file has mistakes of form, or wrong usage")]
 pub struct FmtArguments {
     /// Files, or folders to search; - formats standard input to standard output
     #[arg(value_name = "PATH")]
@@ -128,6 +128,7 @@ pub struct FmtArguments {
 #[command(after_help = "Examples:
   outpostc graph ci.outpost
   outpostc graph release.outpost publish --format svg > publish.svg
+  outpostc graph release.outpost --collapse
   outpostc graph --last")]
 pub struct GraphArguments {
     /// The file of the workflow, or a run: its id, or a prefix that fits no other
@@ -139,6 +140,9 @@ pub struct GraphArguments {
     /// Draw the newest unfinished run of the project
     #[arg(long, conflicts_with = "target")]
     pub last: bool,
+    /// Draw each called workflow as a single box
+    #[arg(long)]
+    pub collapse: bool,
     /// Choose the form of the picture
     #[arg(long, value_name = "FORMAT", default_value = "ascii")]
     pub format: GraphFormat,
@@ -524,8 +528,9 @@ pub struct StdShowArguments {
   diff          diff --format json and resume --plan --format json
   doctor        doctor --format json
   events        a line of events --format ndjson and of run --events
+  graph         graph --format json
   plan          plan --format json
-  report        run --format json and status --format json
+  report        run, resume and status with --format json
 
 Examples:
   outpostc schema report

@@ -30,6 +30,7 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
         out: String::with_capacity(text.len()),
         brackets: Vec::new(),
         line_indent: 0,
+        about: None,
     };
     for (index, token) in tokens.iter().enumerate() {
         let before = index.checked_sub(1).map(|index| &tokens[index]);
@@ -146,6 +147,8 @@ struct Writer<'t> {
     /// For each open bracket the indentation of the line on which it opened.
     brackets: Vec<usize>,
     line_indent: usize,
+    /// What the comments here are about, once it was looked for: a row of comments is about one thing, or about nothing.
+    about: Option<Option<Token>>,
 }
 
 impl Writer<'_> {
@@ -226,11 +229,16 @@ impl Writer<'_> {
         let blank = token.breaks > 1 && !self.opens(before) && !self.closes(token);
         let inside = self.brackets.last().map_or(0, |line| line + INDENT);
         // A comment stands like what it is about.
-        let about = std::iter::once(token)
-            .chain(rest)
-            .find(|token| token.kind != Kind::Comment);
+        let about = match self.about {
+            Some(about) if about.is_none_or(|about| about.start >= token.start) => about,
+            Some(_) | None => {
+                let mut tokens = std::iter::once(token).chain(rest);
+                tokens.find(|token| token.kind != Kind::Comment).copied()
+            }
+        };
+        self.about = Some(about);
         let starts = about
-            .is_none_or(|about| self.closes(about) || self.marks.starts.contains(&about.start));
+            .is_none_or(|about| self.closes(&about) || self.marks.starts.contains(&about.start));
         let indent = match self.closes(token) {
             true => self.brackets.last().copied().unwrap_or(0),
             false if starts => inside,
@@ -259,7 +267,6 @@ impl Writer<'_> {
         if infix(before) || infix(token) {
             return false;
         }
-        let touched = before.end == token.start;
         let left = self.of(before);
         if before.kind == Kind::Sign {
             match left {
@@ -276,11 +283,7 @@ impl Writer<'_> {
         match self.of(token) {
             ")" | "]" | ":" | "." | "?." | "?" | ">" | "<" => true,
             "!" => !self.marks.prefixes.contains(&token.start),
-            // After a sign that ends no operand, they start one.
-            "(" | "[" => {
-                touched
-                    && (before.kind != Kind::Sign || matches!(left, ")" | "]" | "}" | "?" | "!"))
-            }
+            "(" | "[" => self.marks.glued.contains(&token.start),
             _ => false,
         }
     }
@@ -305,5 +308,7 @@ impl Writer<'_> {
         }
         self.out.extend(std::iter::repeat_n(' ', indent));
         self.out.push_str(delimiter);
+        // What follows stands on the line of the closer, and a text block is indented more than the line of its opener.
+        self.line_indent = indent;
     }
 }

@@ -128,6 +128,8 @@ struct Scan<'t> {
     /// How many of the frames are text blocks.
     blocks: usize,
     line_indent: usize,
+    /// Whether it was said that brackets are nested too deep.
+    too_deep: bool,
     shape: Shape,
     /// The start of the unit in work.
     unit: usize,
@@ -148,6 +150,7 @@ pub(crate) fn shape(text: &str, range: Range<usize>, keep: Keep) -> Shape {
         texts: 0,
         blocks: 0,
         line_indent: 0,
+        too_deep: false,
         shape: Shape::default(),
         unit: range.start,
         head: None,
@@ -219,15 +222,9 @@ impl Scan<'_> {
     }
 
     fn push(&mut self, frame: Frame) {
-        if self.frames.len() - self.texts - self.blocks == MAX_NESTING {
-            let seen = self
-                .shape
-                .problems
-                .iter()
-                .any(|p| p.kind == ProblemKind::TooDeep);
-            if !seen {
-                self.problem(ProblemKind::TooDeep, self.at..self.at + 1, None);
-            }
+        let depth = self.frames.len() - self.texts - self.blocks;
+        if depth == MAX_NESTING && !std::mem::replace(&mut self.too_deep, true) {
+            self.problem(ProblemKind::TooDeep, self.at..self.at + 1, None);
         }
         match frame {
             Frame::Text { .. } => self.texts += 1,
@@ -290,11 +287,10 @@ impl Scan<'_> {
     }
 
     fn cut_texts(&mut self) {
-        let Some(first) = self
-            .frames
-            .iter()
-            .position(|f| matches!(f, Frame::Text { .. }))
-        else {
+        // The outermost one; from the inside, as all that is inside of it goes, and what is outside may be much.
+        let frames = self.frames.iter().enumerate().rev();
+        let mut texts = frames.filter(|(_, frame)| matches!(frame, Frame::Text { .. }));
+        let Some((first, _)) = texts.nth(self.texts - 1) else {
             return;
         };
         let end = self.line_end();
@@ -480,16 +476,15 @@ impl Scan<'_> {
         let last = matches!(self.bytes.get(end), Some(b'\n') | None);
         if !last {
             self.problem(ProblemKind::OneLineText, at..at + 3, None);
-            let line = self.line_end().max(at + 3);
             let closer = &self.bytes[at..at + 3];
-            if let Some(close) = self.bytes[at + 3..line]
-                .windows(3)
-                .position(|w| w == closer)
-            {
-                self.at = at + 3 + close + 3;
+            let rest = &self.bytes[at + 3..];
+            let stops = |place: &usize| rest[*place] == b'\n' || rest[*place..].starts_with(closer);
+            let stop = (0..rest.len()).find(stops).unwrap_or(rest.len());
+            end = at + 3 + stop;
+            if rest[stop..].starts_with(closer) {
+                self.at = end + 3;
                 return;
             }
-            end = line;
         }
         self.push(Frame::Block {
             at,
@@ -541,8 +536,9 @@ impl Scan<'_> {
     /// Whether the current byte starts a typographic quote that must be meant as the closer: no other quote follows on the line.
     fn smart_end(&self) -> bool {
         let rest = &self.bytes[self.at..];
-        let line = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
-        is_smart(rest) && (3..line).all(|at| rest[at] != b'"' && !is_smart(&rest[at..]))
+        let quote = |at: &usize| rest[*at] == b'"' || is_smart(&rest[*at..]);
+        let next = (3..rest.len()).find(|at| rest[*at] == b'\n' || quote(at));
+        is_smart(rest) && next.is_none_or(|at| rest[at] == b'\n')
     }
 
     fn in_block(&mut self, raw: bool) {
@@ -682,9 +678,10 @@ impl Scan<'_> {
         }
         self.odd(Oddity::OpeningQuote, self.at..self.at + 3);
         self.at += 3;
-        let line = &self.bytes[self.at..self.line_end().max(self.at)];
-        let close = (0..line.len()).find(|at| line[*at] == b'"' || is_smart(&line[*at..]));
-        if let Some(close) = close {
+        let rest = &self.bytes[self.at..];
+        let quote = |at: &usize| rest[*at] == b'"' || is_smart(&rest[*at..]);
+        let next = (0..rest.len()).find(|at| rest[*at] == b'\n' || quote(at));
+        if let Some(close) = next.filter(quote) {
             let at = self.at + close;
             let length = if self.bytes[at] == b'"' { 1 } else { 3 };
             if length == 3 {

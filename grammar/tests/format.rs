@@ -6,58 +6,23 @@
 )]
 
 #[cfg(test)]
+#[path = "support/canonical.rs"]
+mod canonical;
+#[cfg(test)]
 #[path = "support/cases.rs"]
 mod cases;
 #[cfg(test)]
 #[path = "support/print.rs"]
 mod print;
 
-use outpost_grammar::{SourceId, format, parse};
-
-fn comments(text: &str) -> Vec<String> {
-    let trivia = parse(SourceId(0), text).trivia;
-    trivia
-        .iter()
-        .map(|comment| comment.span.of(text).to_owned())
-        .collect()
-}
-
-fn check(text: &str) {
-    let parsed = parse(SourceId(0), text);
-    let formatted = match format(text) {
-        Ok(formatted) => formatted,
-        Err(diagnostics) => {
-            assert_eq!(diagnostics, parsed.diagnostics);
-            return;
-        }
-    };
-    let again = parse(SourceId(0), &formatted);
-    assert!(
-        again.diagnostics.is_empty(),
-        "{text}\n---\n{formatted}\n{:#?}",
-        again.diagnostics
-    );
-    assert_eq!(
-        print::document(&parsed.document),
-        print::document(&again.document),
-        "{text}\n---\n{formatted}"
-    );
-    assert_eq!(
-        comments(text),
-        comments(&formatted),
-        "{text}\n---\n{formatted}"
-    );
-    assert_eq!(format(&formatted).as_ref(), Ok(&formatted), "{text}");
-}
+use canonical::check;
+use outpost_grammar::format;
 
 #[test]
 fn meaning_stays_and_the_form_is_final() {
     let root = cases::root();
-    let examples = root.join("../../examples");
-    for (_, text) in cases::files(&root)
-        .into_iter()
-        .chain(cases::files(&examples))
-    {
+    let folders = ["", "../../examples", "../../stdlib/std"];
+    for (_, text) in folders.map(|at| cases::files(&root.join(at))).concat() {
         check(&text);
         check(&text.replace("\r\n", "\n").replace('\n', "\r\n"));
     }

@@ -468,10 +468,9 @@ impl Run {
 
     /// A failed attempt: paused for a quota, tried again, or the task's end.
     fn failure(&self, task: TaskId, fault: Fault) -> Kind {
-        let pauses = matches!(self.plan.workflow().policy.on_quota, OnQuota::Pause { .. });
         let attempt = self.task(task).attempts;
         let error = Box::new(self.named(task, fault));
-        if error.code == FaultCode::Quota && pauses {
+        if error.code == FaultCode::Quota && self.pauses(&error) {
             return EventKind::QuotaPaused {
                 task,
                 attempt,
@@ -489,6 +488,15 @@ impl Run {
             },
             None => self.failed_for_good(task, *error),
         }
+    }
+
+    /// Whether a quota is waited for. A run that leaves nothing behind can only wait by itself (SEMANTICS R1).
+    fn pauses(&self, error: &Fault) -> bool {
+        let OnQuota::Pause { max_wait } = self.plan.workflow().policy.on_quota else {
+            return false;
+        };
+        let near = |reset| self.last_at.until(reset) <= max_wait;
+        !self.ephemeral || error.reset_at.is_some_and(near)
     }
 
     fn failed_for_good(&self, task: TaskId, fault: Fault) -> Kind {

@@ -213,6 +213,9 @@ pub struct Resumed<T> {
     pub rerun: Vec<T>,
     /// Tasks whose body is another one now: their finished steps do not count.
     pub changed: Vec<T>,
+    /// Tasks whose sandbox is not as their finished steps left it: those do not count, either (SEMANTICS L7).
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<T>,
     /// The tasks as they are declared now, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<TaskHead>>,
@@ -837,8 +840,9 @@ impl<T> Resumed<T> {
             changed: self
                 .changed
                 .into_iter()
-                .map(name)
+                .map(&mut *name)
                 .collect::<Result<_, E>>()?,
+            moved: self.moved.into_iter().map(name).collect::<Result<_, E>>()?,
             tasks: self.tasks,
             policy: self.policy,
             plan: self.plan,

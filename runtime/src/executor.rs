@@ -252,12 +252,32 @@ pub enum StopHow {
     Now,
 }
 
+/// Which sandboxes of a run are to be looked at.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The run.
+    pub run: Arc<str>,
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// The folder of the workflow's file.
+    pub folder: PathBuf,
+    /// The folder of the run.
+    pub checkpoint: Option<PathBuf>,
+    /// The sandboxes.
+    pub sandboxes: Vec<SandboxId>,
+}
+
 /// Performs actions.
 pub trait Executor {
     /// Starts an action; its outcome comes through the sink, exactly once.
     fn start(&mut self, request: ActionRequest, outcomes: &Outcomes);
     /// Stops an action that is in flight; its outcome still comes.
     fn stop(&mut self, id: ActionId, how: StopHow);
+    /// How sandboxes are now; nothing for one that cannot be looked at.
+    fn look(&mut self, at: Look) -> Pin<Box<dyn Future<Output = Vec<Option<Left>>> + '_>> {
+        let unknown = at.sandboxes.iter().map(|_| None).collect();
+        Box::pin(std::future::ready(unknown))
+    }
     /// Lets go of what it holds; nothing is in flight any more.
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))

@@ -4,8 +4,9 @@ use crate::checkpoint::{self, RunLock};
 use crate::clock::Timestamp;
 use crate::driver::{Driver, Host};
 use crate::event::{
-    Event, EventKind, PlanPayload, PolicyNow, Reason, Resumed, SourceDigest, Status,
+    Event, EventKind, Left, PlanPayload, PolicyNow, Reason, Resumed, SourceDigest, Status,
 };
+use crate::executor::Look;
 use crate::fault::Place;
 use crate::journal::sqlite::{self, End, SqliteJournal};
 use crate::journal::values::ValueStore;
@@ -19,7 +20,7 @@ use crate::start::{
 use outpost_compiler::compat::{self, Comparison, Judgement, Standing};
 use outpost_compiler::parts::PlanRecord;
 use outpost_compiler::plan::Plan;
-use outpost_compiler::program::{OnError, TaskId};
+use outpost_compiler::program::{OnError, SandboxId, TaskId};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -185,7 +186,7 @@ impl Resumption {
     }
 
     /// Goes on, if that is allowed.
-    pub async fn proceed(self, mut host: Host) -> Result<RunRecord, RunFault> {
+    pub async fn proceed(mut self, mut host: Host) -> Result<RunRecord, RunFault> {
         if let Some(refusal) = refusal(&self.plan) {
             return Err(RunFault::Refused(Box::new(refusal)));
         }
@@ -214,6 +215,7 @@ impl Resumption {
             Ok(_) => {}
             Err(error) => (host.notes)(&format!("left processes were not looked for: {error}")),
         }
+        self.resumed.moved = self.moved(&mut host, &checkpoint).await;
         let journal = SqliteJournal::open(&self.folder, &self.folded.end)
             .map_err(|fault| RunFault::of_journal(&fault))?;
         let journal: Box<dyn Journal> = Box::new(journal);
@@ -229,6 +231,56 @@ impl Resumption {
             .await;
         drop(self.lock);
         ended.map_err(|fault| of_drive(&fault))
+    }
+}
+
+impl Resumption {
+    /// The tasks with finished steps whose sandbox is not as those left it: a green result must not outlive an edit.
+    async fn moved(&self, host: &mut Host, checkpoint: &Path) -> Vec<TaskId> {
+        let run = &self.folded.run;
+        let plan = run.plan();
+        let mut open: Vec<(TaskId, &Left)> = Vec::new();
+        for id in plan.ids() {
+            let task = run.task(id);
+            let renewed = self.resumed.renewed.contains(&id);
+            let settled = matches!(task.state, State::Settled(_)) && !renewed;
+            if let Some(detail) = task.detail.as_ref().filter(|_| !settled) {
+                open.extend(detail.left.iter().map(|left| (id, left)));
+            }
+        }
+        let named = |left: &Left| {
+            let mut sandboxes = plan.program().sandboxes.iter();
+            sandboxes.position(|sandbox| *sandbox.name == *left.sandbox)
+        };
+        let mut sandboxes: Vec<_> = open.iter().filter_map(|(_, left)| named(left)).collect();
+        sandboxes.sort_unstable();
+        sandboxes.dedup();
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let at = Look {
+            run: self.plan.run.as_str().into(),
+            plan: plan.clone(),
+            folder: places(&self.root, &self.folded.record.file).folder,
+            checkpoint: Some(checkpoint.to_owned()),
+            sandboxes: sandboxes.iter().map(|at| SandboxId(*at as u32)).collect(),
+        };
+        let now = host.executor.look(at).await;
+        let mut moved = Vec::new();
+        for (task, left) in open {
+            let same = now.iter().flatten().any(|now| now == left);
+            if same || moved.contains(&task) {
+                continue;
+            }
+            moved.push(task);
+            let note = format!(
+                "`{}` is not as `{}` left it: what that had done in its phase is done again",
+                left.sandbox,
+                plan.task(task).key
+            );
+            (host.notes)(&note);
+        }
+        moved
     }
 }
 
@@ -471,6 +523,7 @@ fn examine(
             .collect(),
         rerun: plan.ids().filter(|id| rerun[id.index()]).collect(),
         changed,
+        moved: Vec::new(),
         tasks: (!same_tasks || differs).then(|| heads(&plan)),
         policy: policy_now(&plan, &comparison),
         plan: match differs {

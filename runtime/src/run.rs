@@ -29,6 +29,8 @@ pub struct Run {
     pub(crate) tasks: Vec<TaskRun>,
     pub(crate) concurrency: u32,
     pub(crate) budget_attempts: Option<u64>,
+    /// Whether the run leaves nothing behind that it could be resumed from.
+    pub(crate) ephemeral: bool,
     /// All attempts that were ever admitted.
     pub(crate) attempts: u64,
     /// All tokens that were ever reported.
@@ -305,6 +307,7 @@ impl Run {
             inputs: Vec::new(),
             concurrency: policy.concurrency,
             budget_attempts: None,
+            ephemeral: false,
             attempts: 0,
             spent: Spending::default(),
             over: None,
@@ -930,6 +933,12 @@ impl Run {
         }
         for task in &resumed.changed {
             self.detail(*task).forget_steps();
+        }
+        for task in &resumed.moved {
+            // An agent's conversation goes on when its step is reached again.
+            let detail = self.detail(*task);
+            detail.steps.clear();
+            detail.left.clear();
         }
         self.recount(event.at);
         // A failure that is final still halts the run, as it did when it happened.

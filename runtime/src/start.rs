@@ -213,7 +213,8 @@ pub async fn start(
         None => journal,
     };
     let started = started(&plan, &options, &run, payload);
-    let state = Run::new(plan, &run);
+    let mut state = Run::new(plan, &run);
+    state.ephemeral = options.ephemeral;
     let driver = Driver::new(state, RunRecord::default(), journal, host, places);
     let ended = driver.drive(EventKind::Started(Box::new(started))).await;
     drop(held);

@@ -1,6 +1,7 @@
 //! `outpostc check`: everything that can be known before a run.
 
 use crate::args::{CheckArguments, Deny, ReportFormat};
+use crate::commands::explain;
 use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{self, Project};
 use crate::mend::Mends;
@@ -61,7 +62,11 @@ pub fn run(arguments: CheckArguments, streams: Streams) -> Result<Exit, Failure>
             }
             writeln!(io::stdout().lock(), "{object}")
         }
-        ReportFormat::Sarif => writeln!(io::stdout().lock(), "{}", machine::sarif(&findings)),
+        ReportFormat::Sarif => writeln!(
+            io::stdout().lock(),
+            "{}",
+            machine::sarif(&findings, explain::page)
+        ),
         ReportFormat::Github => io::stdout()
             .lock()
             .write_all(machine::github(&findings).as_bytes()),

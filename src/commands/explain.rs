@@ -34,6 +34,12 @@ pub fn run(arguments: ExplainArguments, streams: Streams) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
+/// The summary and the whole page of a code.
+pub fn page(code: &str) -> Option<(&'static str, &'static str)> {
+    let (_, page) = PAGES.iter().find(|(name, _)| *name == code)?;
+    Some((summary(page), page))
+}
+
 fn list(format: Format, terminal: Terminal) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {

@@ -42,7 +42,7 @@ enum Formatted {
     Same,
     /// This is its canonical form.
     Changed(String),
-    /// It has mistakes of form, which were shown.
+    /// It has mistakes of form, which were shown: it cannot be formatted, as opposed to not being formatted.
     Refused,
 }
 
@@ -107,9 +107,10 @@ fn files_of(paths: &[PathBuf], check: bool, streams: Streams) -> Result<Exit, Fa
     };
     read_or_not(io::stderr().write_all(words.as_bytes()))?;
     Failure::of_all(problems, "files could not be formatted")?;
-    Ok(match refused + changed {
-        0 => Exit::Done,
-        _ => Exit::Failed,
+    Ok(match (refused, changed) {
+        (0, 0) => Exit::Done,
+        (0, _) => Exit::Failed,
+        (_, _) => Exit::Usage,
     })
 }
 
@@ -131,7 +132,7 @@ fn stdin(check: bool, streams: Streams) -> Result<Exit, Failure> {
     })?;
     let mut out = io::stdout().lock();
     match (formatted(STDIN, &text, streams)?, check) {
-        (Formatted::Refused, _) => Ok(Exit::Failed),
+        (Formatted::Refused, _) => Ok(Exit::Usage),
         (Formatted::Same, true) => Ok(Exit::Done),
         (Formatted::Changed(new), true) => {
             read_or_not(out.write_all(difference(STDIN, &text, &new, &streams.out).as_bytes()))?;

@@ -27,6 +27,10 @@ pub fn run(arguments: GraphArguments, streams: Streams) -> Result<Exit, Failure>
         Some(run) => of_run(Some(run), streams)?,
         None => of_run(None, streams)?,
     };
+    let graph = match arguments.collapse {
+        true => graph.collapsed(),
+        false => graph,
+    };
     let mut out = io::stdout().lock();
     match arguments.format {
         GraphFormat::Ascii => {

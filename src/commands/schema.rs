@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// The schemas of outputs, by name.
-const OUTPUTS: [(&str, &str); 6] = [
+const OUTPUTS: [(&str, &str); 7] = [
     (
         "diagnostics",
         include_str!("../../schemas/diagnostics.json"),
@@ -18,6 +18,7 @@ const OUTPUTS: [(&str, &str); 6] = [
     ("diff", include_str!("../../schemas/diff.json")),
     ("doctor", include_str!("../../schemas/doctor.json")),
     ("events", include_str!("../../schemas/events.json")),
+    ("graph", include_str!("../../schemas/graph.json")),
     ("plan", include_str!("../../schemas/plan.json")),
     ("report", include_str!("../../schemas/report.json")),
 ];

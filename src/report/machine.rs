@@ -3,7 +3,7 @@
 //! These are formats that others build on: fields may be added, never renamed.
 
 use super::Findings;
-use outpost_grammar::{Diagnostic, Location, Severity, SourceMap};
+use outpost_grammar::{Diagnostic, Location, Severity, SourceId, SourceMap};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -18,14 +18,24 @@ pub fn json(findings: &[Findings<'_>]) -> Value {
     json!({ "version": VERSION, "diagnostics": diagnostics })
 }
 
-/// A SARIF 2.1.0 log of one run.
-pub fn sarif(findings: &[Findings<'_>]) -> Value {
+/// A SARIF 2.1.0 log of one run; `page` gives the page of a code: its summary, and all of it.
+pub fn sarif(
+    findings: &[Findings<'_>],
+    page: impl Fn(&str) -> Option<(&'static str, &'static str)>,
+) -> Value {
     let mut codes: Vec<&str> = each(findings).map(|(_, d)| d.code.0).collect();
     codes.sort_unstable();
     codes.dedup();
-    let rules: Vec<Value> = codes.iter().map(|code| json!({ "id": code })).collect();
+    let rules: Vec<Value> = codes
+        .iter()
+        .map(|code| sarif_rule(code, page(code)))
+        .collect();
     let results: Vec<Value> = each(findings)
-        .map(|(sources, diagnostic)| sarif_result(sources, diagnostic))
+        .map(|(sources, diagnostic)| {
+            let mut result = sarif_result(sources, diagnostic);
+            result["ruleIndex"] = json!(codes.binary_search(&diagnostic.code.0).ok());
+            result
+        })
         .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -148,6 +158,15 @@ fn diagnostic_json(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
     })
 }
 
+fn sarif_rule(code: &str, page: Option<(&str, &str)>) -> Value {
+    let mut rule = json!({ "id": code });
+    if let Some((summary, page)) = page {
+        rule["shortDescription"] = json!({ "text": summary });
+        rule["help"] = json!({ "text": page, "markdown": page });
+    }
+    rule
+}
+
 fn sarif_result(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
     let mut text = diagnostic.message.clone();
     for more in diagnostic.help.iter().chain(&diagnostic.notes) {
@@ -166,13 +185,41 @@ fn sarif_result(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
             location
         })
         .collect();
-    json!({
+    let mut result = json!({
         "ruleId": diagnostic.code.0,
         "level": severity(diagnostic),
         "message": { "text": text },
         "locations": [sarif_location(sources, diagnostic.at())],
         "relatedLocations": related,
-    })
+    });
+    if !diagnostic.fixes.is_empty() {
+        result["fixes"] = json!([sarif_fix(sources, diagnostic)]);
+    }
+    result
+}
+
+/// The replacements of one mend belong together: SARIF applies all changes of a fix or none.
+fn sarif_fix(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
+    let mut changes: Vec<(SourceId, Vec<Value>)> = Vec::new();
+    for fix in &diagnostic.fixes {
+        let replacement = json!({
+            "deletedRegion": sarif_region(&Place::of(sources, fix.at)),
+            "insertedContent": { "text": fix.with },
+        });
+        match changes.iter_mut().find(|(id, _)| *id == fix.at.source) {
+            Some((_, replacements)) => replacements.push(replacement),
+            None => changes.push((fix.at.source, vec![replacement])),
+        }
+    }
+    let changes = changes.into_iter().map(|(id, replacements)| {
+        let file = uri(&sources.get(id).name);
+        json!({ "artifactLocation": { "uri": file }, "replacements": replacements })
+    });
+    let mut fix = json!({ "artifactChanges": changes.collect::<Vec<_>>() });
+    if let Some(help) = &diagnostic.help {
+        fix["description"] = json!({ "text": help });
+    }
+    fix
 }
 
 fn sarif_location(sources: &SourceMap, at: Location) -> Value {
@@ -180,13 +227,17 @@ fn sarif_location(sources: &SourceMap, at: Location) -> Value {
     json!({
         "physicalLocation": {
             "artifactLocation": { "uri": uri(at.file) },
-            "region": {
-                "startLine": at.line,
-                "startColumn": at.column,
-                "endLine": at.end_line,
-                "endColumn": at.end_column,
-            },
+            "region": sarif_region(&at),
         },
+    })
+}
+
+fn sarif_region(at: &Place<'_>) -> Value {
+    json!({
+        "startLine": at.line,
+        "startColumn": at.column,
+        "endLine": at.end_line,
+        "endColumn": at.end_column,
     })
 }
 
@@ -217,7 +268,7 @@ fn escape_property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outpost_grammar::{Code, Source, SourceId, Span};
+    use outpost_grammar::{Code, Source, Span};
 
     fn sample() -> (SourceMap, Vec<Diagnostic>) {
         let mut sources = SourceMap::default();
@@ -227,7 +278,8 @@ mod tests {
             .here("not known")
             .also(at(7, 8), "this is")
             .help("write `y`\n100%")
-            .note("a fact");
+            .note("a fact")
+            .fix(at(5, 6), "y");
         (sources, vec![diagnostic])
     }
 
@@ -270,12 +322,18 @@ mod tests {
             sources: &sources,
             diagnostics: &diagnostics,
         }];
-        let log = sarif(&findings);
+        let log = sarif(&findings, |_| Some(("It is unknown.", "# unknown")));
         let result = &log["runs"][0]["results"][0];
         assert_eq!(result["level"], "error");
         let place = &result["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "a%2Cb/main.outpost");
         assert_eq!(place["region"]["startColumn"], 5);
         assert_eq!(result["relatedLocations"][0]["message"]["text"], "this is");
+        let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
+        assert_eq!(rule["shortDescription"]["text"], "It is unknown.");
+        assert_eq!(result["ruleIndex"], 0);
+        let replacement = &result["fixes"][0]["artifactChanges"][0]["replacements"][0];
+        assert_eq!(replacement["deletedRegion"], place["region"]);
+        assert_eq!(replacement["insertedContent"]["text"], "y");
     }
 }

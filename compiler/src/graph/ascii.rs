@@ -82,6 +82,7 @@ fn boxes(graph: &Graph, line: usize, columns: usize) -> Option<String> {
         gap: 3.0,
         lane: 1.0,
         lane_gap: 2.0,
+        widest: f64::INFINITY,
     });
     if layout.width > columns as f64 {
         return None;

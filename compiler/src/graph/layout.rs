@@ -4,9 +4,16 @@
 //! All sweeps are bounded. Heights are the renderer's business.
 
 use crate::graph::layers::{self, Links, Lists};
+use std::collections::HashMap;
 
 /// How many bends a picture has; the longest edges beyond it are not drawn.
 pub const MAX_BENDS: usize = 20_000;
+
+/// The same where edges share bends, which are few then; what grows is the length of the ways.
+pub const MAX_SHARED_BENDS: usize = 60_000;
+
+/// Which part of the widest row a row is high, about.
+const ROW_SHARE: f64 = 8.0;
 
 /// How often all layers are put in a better order, at most.
 const MAX_SWEEPS: usize = 24;
@@ -26,6 +33,8 @@ pub(crate) struct Sizes<'a> {
     pub lane: f64,
     /// Between a lane and its neighbour.
     pub lane_gap: f64,
+    /// A wider layer is put into several rows; infinite if none is.
+    pub widest: f64,
 }
 
 /// Boxes and bends in layers. A point is a box, or past those a bend.
@@ -52,9 +61,14 @@ impl Layout {
 /// Lays out boxes.
 pub(crate) fn lay_out(sizes: &Sizes) -> Layout {
     let count = sizes.widths.len();
-    let layer = layers::layers(count, sizes.links);
+    let natural = layers::layers(count, sizes.links);
+    let layer = wrapped(&natural, sizes);
+    let lanes = match layer == natural {
+        true => Lanes::Own,
+        false => Lanes::Shared,
+    };
     let mut rows = layers::rows(&layer);
-    let chains = chains(sizes.links, &layer, count, &mut rows);
+    let chains = chains(sizes.links, &layer, lanes, &mut rows);
     let points: usize = rows.iter().map(Vec::len).sum();
     let mut widths = sizes.widths.to_vec();
     widths.resize(points, sizes.lane);
@@ -104,27 +118,84 @@ impl Web {
     }
 }
 
+/// The layers again, those that are too wide in as many rows of about the same width as they need.
+fn wrapped(layer: &[usize], sizes: &Sizes) -> Vec<usize> {
+    let mut wrapped = layer.to_vec();
+    let mut next = 0;
+    for row in layers::rows(layer) {
+        let width: f64 = row.iter().map(|at| sizes.widths[*at] + sizes.gap).sum();
+        // Rows grow with the layer, so that the whole is about as high as wide.
+        let widest = sizes.widest.max((width * sizes.widest / ROW_SHARE).sqrt());
+        let parts = (width / widest).ceil().max(1.0);
+        let share = width / parts;
+        let mut left = 0.0;
+        let mut full = share;
+        for at in row {
+            let width = sizes.widths[at] + sizes.gap;
+            if left > 0.0 && left + width / 2.0 > full {
+                full += share;
+                next += 1;
+            }
+            left += width;
+            wrapped[at] = next;
+        }
+        next += 1;
+    }
+    wrapped
+}
+
+/// Whose the bends are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lanes {
+    /// Each edge has bends of its own.
+    Own,
+    /// The edges of one box pass a row in one lane: where layers are in several rows, there are too many for lanes of their own.
+    Shared,
+}
+
+/// The end whose edges share lanes: the one with more of them.
+fn shared_ends(links: &Links, count: usize) -> Vec<usize> {
+    let mut below = vec![0usize; count];
+    let mut above = vec![0usize; count];
+    for (from, to) in links {
+        below[*from] += 1;
+        above[*to] += 1;
+    }
+    let busier = |(from, to): &(usize, usize)| match below[*from] >= above[*to] {
+        true => *from,
+        false => *to + count,
+    };
+    links.iter().map(busier).collect()
+}
+
 /// A chain of points for each edge; new bends go into the rows that they pass.
 fn chains(
     links: &Links,
     layer: &[usize],
-    count: usize,
+    lanes: Lanes,
     rows: &mut [Vec<usize>],
 ) -> Vec<Option<Vec<usize>>> {
+    let count = layer.len();
     let span = |(from, to): (usize, usize)| layer[to].saturating_sub(layer[from]);
     let mut by_span: Vec<usize> = (0..links.len()).collect();
     by_span.sort_by_key(|at| span(links[*at]));
+    let most = match lanes {
+        Lanes::Own => MAX_BENDS,
+        Lanes::Shared => MAX_SHARED_BENDS,
+    };
     let mut bends = 0;
     let mut drawn = vec![false; links.len()];
     for at in by_span {
         let span = span(links[at]);
-        if span == 0 || bends + span - 1 > MAX_BENDS {
+        if span == 0 || bends + span - 1 > most {
             continue;
         }
         bends += span - 1;
         drawn[at] = true;
     }
     let mut next = count;
+    let ends = shared_ends(links, count);
+    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
     let mut chains = Vec::with_capacity(links.len());
     for (at, (from, to)) in links.iter().enumerate() {
         if !drawn[at] {
@@ -132,10 +203,17 @@ fn chains(
             continue;
         }
         let mut chain = vec![*from];
-        for row in &mut rows[layer[*from] + 1..layer[*to]] {
-            row.push(next);
-            chain.push(next);
-            next += 1;
+        let passed = layer[*from] + 1..layer[*to];
+        for (row, points) in passed.clone().zip(&mut rows[passed]) {
+            let point = match lanes {
+                Lanes::Own => next,
+                Lanes::Shared => *known.entry((ends[at], row)).or_insert(next),
+            };
+            if point == next {
+                points.push(next);
+                next += 1;
+            }
+            chain.push(point);
         }
         chain.push(*to);
         chains.push(Some(chain));

@@ -23,6 +23,8 @@ pub const MAX_BOXES: usize = 600;
 
 /// Between two boxes of a layer.
 const GAP: f64 = 28.0;
+/// The widest layer that stands in one row.
+const WIDEST: f64 = 1600.0;
 /// Between two layers, at least.
 const LAYER_GAP: f64 = 44.0;
 /// What wide turns between two layers add, at most.
@@ -118,6 +120,7 @@ fn sheet(graph: &Graph, nodes: &[NodeId], edges: &[Edge], cards: &mut [Option<Ca
         gap: GAP,
         lane: 2.0,
         lane_gap: 14.0,
+        widest: WIDEST,
     });
     let ports = Ports::of(&layout, &links, widths.len());
     let heights: Vec<f64> = taken.iter().map(|card| card.height).collect();

@@ -98,6 +98,9 @@ impl Ways {
     }
 }
 
+/// Built-in harnesses whose CLI, without a person at it, does everything unasked.
+const ONLY_UNASKED: &[&str] = &["kimi"];
+
 /// What a built-in harness can do (LANGUAGE §17.4).
 pub(crate) fn built_in_supports(harness: &str, ability: &str) -> bool {
     match harness {
@@ -261,6 +264,14 @@ impl<'t> Context<'t> {
                     &harness,
                 )),
             }
+        }
+        if let Some(permissions) = entries.field("permissions")
+            && let Kind::Name(mode @ ("ask" | "edits")) = bare(&permissions.value).kind
+            && declared.is_none()
+            && ONLY_UNASKED.contains(&&*harness)
+        {
+            let at = entries.at(permissions.value.span);
+            self.report(rules::agents::unsupported_permissions(at, mode, &harness));
         }
         if let Some(permissions) = entries.field("permissions")
             && matches!(bare(&permissions.value).kind, Kind::Name("bypass"))

@@ -116,8 +116,13 @@ impl<'t> Context<'t> {
         };
         if !options::EVENTS.contains(&kind.text) {
             let near = nearest(kind.text, options::EVENTS);
-            let diagnostic =
-                rules::options::unknown_word(at, "event", kind.text, &options::EVENTS, near.as_ref());
+            let diagnostic = rules::options::unknown_word(
+                at,
+                "event",
+                kind.text,
+                &options::EVENTS,
+                near.as_ref(),
+            );
             self.report(diagnostic);
             return None;
         }

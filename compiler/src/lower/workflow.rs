@@ -747,12 +747,12 @@ impl<'t> Context<'t> {
         let Meaning::Workflow(id) = self.bindings[called.binding as usize].meaning else {
             return nothing;
         };
-        let info = self.workflow_results[id as usize].clone();
-        if !info.known {
-            // Part of a circle of calls that was reported.
+        // Unknown are those in a circle of calls, and all of them while steps are lowered; both were reported.
+        let known = self.workflow_results.get(id as usize);
+        let Some(info) = known.filter(|info| info.known).cloned() else {
             self.touch(scope.source, value);
             return nothing;
-        }
+        };
         self.findings.workflow = Some(id);
         for used in &info.sandboxes {
             let inside = used.inside.unwrap_or(used.at);

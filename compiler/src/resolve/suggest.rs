@@ -1,5 +1,8 @@
 //! Near misses of names.
 
+/// How many names of about the right length are compared: with as many unknown names as known ones, all would take hours.
+const MAX_COMPARED: usize = 500;
+
 /// A known name that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Near {
@@ -24,11 +27,14 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     let length = name.chars().count();
     let allowed = (length / 3).max(1);
     let lower = name.to_lowercase();
+    let mut left = MAX_COMPARED;
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .filter(|other| *other != name && other.len().abs_diff(name.len()) <= allowed + 2)
+        .take(MAX_COMPARED)
+        .inspect(|_| left -= 1)
         .map(|other| {
-            let distance = strsim::damerau_levenshtein(&lower, &other.to_lowercase());
+            let distance = strsim::osa_distance(&lower, &other.to_lowercase());
             (distance, other)
         })
         .filter(|(distance, other)| {
@@ -41,7 +47,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     let (_, first) = near.first()?;
     Some(Near {
         name: (*first).to_owned(),
-        only: near.len() == 1,
+        // Where not all were looked at, another may be as near.
+        only: near.len() == 1 && left > 0,
     })
 }
 

@@ -29,6 +29,8 @@ pub const AUTH_CONFLICT: Code = Code("auth-conflict");
 pub const OPEN_CREDENTIAL: Code = Code("open-credential");
 /// A pattern that is no regular expression.
 pub const BAD_PATTERN: Code = Code("bad-pattern");
+/// A mode of permissions that an agent's CLI lacks.
+pub const UNSUPPORTED_PERMISSIONS: Code = Code("unsupported-permissions");
 /// A turn of a scripted agent that is none.
 pub const BAD_TURN: Code = Code("bad-turn");
 /// An agent that may do everything unasked.
@@ -56,6 +58,7 @@ pub(crate) const CODES: &[Code] = &[
     OPEN_CREDENTIAL,
     BAD_PATTERN,
     BAD_TURN,
+    UNSUPPORTED_PERMISSIONS,
     BYPASS,
     UNSUPPORTED,
     CONTINUE_AGENT,
@@ -286,6 +289,15 @@ pub(crate) fn bad_pattern(at: Location, property: &str, reason: &str) -> Diagnos
         at,
         format!("`{property}` is no regular expression: {reason}"),
     )
+}
+
+pub(crate) fn unsupported_permissions(at: Location, mode: &str, harness: &str) -> Diagnostic {
+    Diagnostic::error(
+        UNSUPPORTED_PERMISSIONS,
+        at,
+        format!("`{harness}` has no mode for `permissions: {mode}`"),
+    )
+    .help("write `permissions: bypass`, or take another agent")
 }
 
 pub(crate) fn bad_turn(at: Location, reason: &str) -> Diagnostic {

@@ -236,6 +236,9 @@ fn a_wide_graph_is_drawn_whole() {
     let picture = svg::picture(&graph);
     assert_eq!(picture.boxes.len(), 502);
     assert_eq!(picture.edges, graph.edges.len());
+    // Its layer is in several rows.
+    let (width, height) = picture.size;
+    assert!(width < 5_000.0 && height < 5_000.0, "{width} × {height}");
 }
 
 #[test]

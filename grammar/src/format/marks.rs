@@ -24,6 +24,8 @@ pub(super) struct Marks {
     pub prefixes: HashSet<usize>,
     /// Texts, and where they end.
     pub texts: HashMap<usize, usize>,
+    /// Brackets that belong to what stands before them: of calls, indices and parameters.
+    pub glued: HashSet<usize>,
     /// The `{` of objects.
     pub objects: HashSet<usize>,
 }
@@ -67,7 +69,7 @@ impl Walk<'_> {
                 *keyword
             }
             Item::Function(function) => {
-                self.params(&function.params);
+                self.params(&function.params, function.name.span);
                 self.expr(&function.result);
                 self.expr(&function.body);
                 function.keyword
@@ -140,7 +142,16 @@ impl Walk<'_> {
         self.bracket(bracket, parts);
     }
 
-    fn params(&mut self, params: &[Param<'_>]) {
+    /// Parameters, somewhere behind what they belong to.
+    fn params(&mut self, params: &[Param<'_>], head: Span) {
+        let mut behind = self.text[head.end as usize..].split_inclusive('\n');
+        let mut at = head.end as usize;
+        behind.find(|line| {
+            let code = line.split('#').next().unwrap_or_default();
+            let open = code.find('(').map(|open| at + open);
+            at += line.len();
+            open.is_some_and(|open| self.marks.glued.insert(open))
+        });
         for param in params {
             self.expr(&param.kind);
             param.default.iter().for_each(|default| self.expr(default));
@@ -157,7 +168,14 @@ impl Walk<'_> {
             Some(Target::List(list)) => self.expr(list),
             Some(Target::Name(_)) | None => {}
         }
-        block.params.iter().for_each(|params| self.params(params));
+        let head = match &block.target {
+            Some(Target::Text(text)) => text.span,
+            Some(Target::List(list)) => list.span,
+            Some(Target::Name(name)) => name.span,
+            None => block.keyword.span,
+        };
+        let params = block.params.iter();
+        params.for_each(|params| self.params(params, head));
         block.each.iter().for_each(|each| self.expr(&each.list));
         let spread = block.span.of(self.text).contains('\n') && !block.entries.is_empty();
         for entry in &block.entries {
@@ -339,7 +357,8 @@ impl Walk<'_> {
             | PostfixOperation::SafeField { .. }
             | PostfixOperation::NotNull { .. }
             | PostfixOperation::Optional { .. } => {}
-            PostfixOperation::Index { index, .. } => {
+            PostfixOperation::Index { index, span } => {
+                self.marks.glued.insert(span.start as usize);
                 self.marks.starts.insert(index.span.start as usize);
                 self.expr(index);
             }
@@ -350,6 +369,7 @@ impl Walk<'_> {
                     Argument::Named(name, value) => name.span.to(value.span),
                 });
                 let parts = parts.collect();
+                self.marks.glued.insert(span.start as usize);
                 self.bracket(*span, parts);
                 for argument in arguments {
                     let (Argument::Positional(value)

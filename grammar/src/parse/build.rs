@@ -30,7 +30,7 @@ pub(super) struct Builder<'s, 'c> {
     stray_words: Vec<Diagnostic>,
 }
 
-/// The documentation comment that ends before a byte: lines of `##` with nothing but blanks between and after.
+/// The documentation comment that ends before a byte: lines of `##` with nothing but blanks and commas between and after.
 pub(super) fn documentation<'s>(ctx: Context<'s, '_>, start: usize) -> Option<Cow<'s, str>> {
     let before = ctx
         .comments
@@ -40,7 +40,7 @@ pub(super) fn documentation<'s>(ctx: Context<'s, '_>, start: usize) -> Option<Co
     while let Some(comment) = first.checked_sub(1).map(|index| ctx.comments[index]) {
         let gap = &ctx.text[comment.span.end as usize..next];
         if !comment.documentation
-            || !gap.trim().is_empty()
+            || !is_blank(gap)
             || !starts_line(ctx.text, comment.span.start as usize)
         {
             break;
@@ -65,10 +65,13 @@ pub(super) fn documentation<'s>(ctx: Context<'s, '_>, start: usize) -> Option<Co
 
 fn starts_line(text: &str, at: usize) -> bool {
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    text[line..at]
-        .trim_start_matches('\u{feff}')
-        .trim()
-        .is_empty()
+    is_blank(text[line..at].trim_start_matches('\u{feff}'))
+}
+
+/// Whether nothing but blanks and commas stands here: commas may be left out, so they change nothing.
+fn is_blank(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte == b',' || byte.is_ascii_whitespace())
 }
 
 /// The next pair, which the grammar guarantees.

@@ -4,12 +4,13 @@ use crate::agents::Agents;
 use crate::classify::Reference;
 use crate::event::Left;
 use crate::executor::{
-    ActionId, ActionRequest, Executor, HostEnvironment, Outcome, Outcomes, StopHow, Work,
+    ActionId, ActionRequest, Executor, HostEnvironment, Look, Outcome, Outcomes, StopHow, Work,
 };
 use crate::fault::Fault;
 use crate::process::{CHECKPOINT_VARIABLE, Masks, Stop, Supervisor};
 use crate::workspace::{Caller, Request, Settings, Workspaces};
 use command::CommandAction;
+use outpost_compiler::program::Sandbox;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -77,24 +78,20 @@ impl Local {
         }
     }
 
-    fn run(&mut self, request: &ActionRequest) -> &(Workspaces, Arc<Agents>) {
+    /// What the actions of a run share, made when it is first needed.
+    fn run(&mut self, at: &Look) -> &(Workspaces, Arc<Agents>) {
         let shared = &self.shared;
-        let variables = request.environment.iter();
-        let checkpoint = variables
-            .filter(|(name, _)| name == CHECKPOINT_VARIABLE)
-            .map(|(_, folder)| PathBuf::from(folder))
-            .next();
         self.run.get_or_insert_with(|| {
             let workspaces = Workspaces::new(Settings {
                 root: shared.root.clone(),
-                folder: request.folder.clone(),
-                run: request.run.clone(),
+                folder: at.folder.clone(),
+                run: at.run.clone(),
                 supervisor: shared.supervisor.clone(),
                 environment: shared.environment.clone(),
-                checkpoint,
+                checkpoint: at.checkpoint.clone(),
                 masks: shared.masks.clone(),
             });
-            (workspaces, Arc::new(Agents::of(&request.plan)))
+            (workspaces, Arc::new(Agents::of(&at.plan)))
         })
     }
 }
@@ -104,7 +101,16 @@ impl Executor for Local {
         let (stop, stopped) = watch::channel(Stop::No);
         self.live.retain(|_, stop| !stop.is_closed());
         self.live.insert(request.id, stop.clone());
-        let (workspaces, agents) = self.run(&request).clone();
+        let variables = request.environment.iter();
+        let mut checkpoint = variables.filter(|(name, _)| name == CHECKPOINT_VARIABLE);
+        let at = Look {
+            run: request.run.clone(),
+            plan: request.plan.clone(),
+            folder: request.folder.clone(),
+            checkpoint: checkpoint.next().map(|(_, folder)| PathBuf::from(folder)),
+            sandboxes: Vec::new(),
+        };
+        let (workspaces, agents) = self.run(&at).clone();
         let action = Action {
             shared: self.shared.clone(),
             workspaces,
@@ -125,9 +131,37 @@ impl Executor for Local {
         }
     }
 
+    fn look(&mut self, at: Look) -> Pin<Box<dyn Future<Output = Vec<Option<Left>>> + '_>> {
+        let (workspaces, _) = self.run(&at).clone();
+        Box::pin(async move {
+            let caller = Caller::new(format!("{}/-/0/resume", at.run));
+            let mut found = Vec::with_capacity(at.sandboxes.len());
+            for id in &at.sandboxes {
+                let sandbox = &at.plan.program().sandboxes[id.index()];
+                found.push(left(&workspaces, sandbox, &caller).await.ok());
+            }
+            found
+        })
+    }
+
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(self.shared.supervisor.close())
     }
+}
+
+/// How a sandbox is now.
+async fn left(
+    workspaces: &Workspaces,
+    sandbox: &Sandbox,
+    caller: &Caller,
+) -> Result<Left, Box<Fault>> {
+    let workspace = workspaces.open(&Request::of(sandbox), caller).await?;
+    let state = workspaces.state(&workspace.folder, caller).await?;
+    Ok(Left {
+        sandbox: sandbox.name.to_string(),
+        head: state.head,
+        digest: state.digest,
+    })
 }
 
 struct Action {
