@@ -96,6 +96,7 @@ impl Run {
         left: Option<Left>,
     ) -> Turned {
         let state = self.agent_step(task, step);
+        let is_cut_off = state.is_some_and(|state| state.interrupted);
         let mut turned = Turned {
             step: step.to_owned(),
             agent: agent.to_owned(),
@@ -109,6 +110,8 @@ impl Run {
             left,
         };
         turned.end = match turn.result {
+            // What was cut off is not there any more: nothing was decided by it, and nothing is lost but its memory.
+            Err(fault) if fault.code == FaultCode::Session && is_cut_off => TurnEnd::Anew(fault),
             Err(fault) => TurnEnd::Failed(fault),
             Ok(answer) => self
                 .answered(task, &turned, answer)

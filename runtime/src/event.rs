@@ -299,6 +299,8 @@ pub enum TurnEnd {
     Again(String),
     /// The next pass follows.
     Pass,
+    /// The agent does not know the conversation that was cut off: the step begins anew, in another one.
+    Anew(Box<Fault>),
     /// It has failed.
     Failed(Box<Fault>),
 }
@@ -622,7 +624,7 @@ impl<T> EventKind<T> {
             EventKind::Finished { output, .. } => output.as_mut(),
             EventKind::Turn { turn, .. } => match &mut turn.end {
                 TurnEnd::Answered(value) => Some(value),
-                TurnEnd::Again(_) | TurnEnd::Pass | TurnEnd::Failed(_) => None,
+                TurnEnd::Again(_) | TurnEnd::Pass | TurnEnd::Anew(_) | TurnEnd::Failed(_) => None,
             },
             EventKind::Session { .. }
             | EventKind::FellBack { .. }

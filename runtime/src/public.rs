@@ -290,6 +290,7 @@ fn turned(task: &str, turn: &Turned) -> (Option<Kind>, Option<Kind>) {
         TurnEnd::Answered(value) => ("answered", Some(value), None),
         TurnEnd::Pass => ("answered", None, None),
         TurnEnd::Again(problem) => ("answered", None, Some(problem.as_str())),
+        TurnEnd::Anew(error) => ("forgot", None, Some(error.message.as_str())),
         TurnEnd::Failed(error) => ("failed", None, Some(error.message.as_str())),
     };
     let mut fields = vec![

@@ -378,7 +378,7 @@ impl TaskRecord {
                     agent: turn.agent.clone(),
                     conversation: turn.conversation.clone(),
                     error: match &turn.end {
-                        TurnEnd::Failed(error) => Some((**error).clone()),
+                        TurnEnd::Failed(error) | TurnEnd::Anew(error) => Some((**error).clone()),
                         TurnEnd::Answered(_) | TurnEnd::Again(_) | TurnEnd::Pass => None,
                     },
                 });

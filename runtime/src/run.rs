@@ -20,6 +20,9 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long is waited for a limit that is met again when it is said to have ended.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// The state of a run: a fold of its events.
 #[derive(Debug)]
 pub struct Run {
@@ -249,6 +252,8 @@ pub struct Pause {
     pub requested_at: Timestamp,
     /// When it is renewed, if that is known.
     pub reset_at: Option<Timestamp>,
+    /// When it may be tried again.
+    pub due: Option<Timestamp>,
     /// Whether this process waits for it.
     pub in_process: bool,
     /// The conversation that it interrupted.
@@ -471,12 +476,19 @@ impl Run {
                 self.timers.insert((due, Timer::Retry(*task)));
             }
             EventKind::QuotaPaused { task, error, .. } => {
+                let active = self.detail(*task).active.as_ref();
+                let last = active.and_then(|active| active.quota.as_ref()?.reset_at);
                 self.leave(*task);
                 let detail = self.detail(*task);
                 let pause = Pause {
                     message: error.message.clone(),
                     requested_at: event.at,
                     reset_at: error.reset_at,
+                    due: error.reset_at.map(|reset| match last {
+                        // Agents round: the limit may end a little later than they say.
+                        Some(last) if reset <= last => reset.max(event.at.after(AGAIN)),
+                        Some(_) | None => reset,
+                    }),
                     in_process: false,
                     conversation: detail.pause_agent(),
                 };
@@ -675,6 +687,7 @@ impl Run {
                 step.repair = 0;
                 step.pass = turn.pass + 1;
             }
+            TurnEnd::Anew(_) => step.conversation = None,
             TurnEnd::Failed(error) => step.error = Some(error.clone()),
         }
         self.landed(task);
@@ -720,7 +733,7 @@ impl Run {
             }
             State::Paused => {
                 self.paused -= 1;
-                if let Some(reset) = self.reset_of(task) {
+                if let Some(reset) = self.due_of(task) {
                     self.quota_timers.remove(&(reset, task));
                 }
             }
@@ -728,9 +741,10 @@ impl Run {
         }
     }
 
-    fn reset_of(&self, task: TaskId) -> Option<Timestamp> {
+    /// When a paused task may be tried again, if that is known.
+    fn due_of(&self, task: TaskId) -> Option<Timestamp> {
         let detail = self.tasks[task.index()].detail.as_ref()?;
-        detail.pause.as_ref()?.reset_at
+        detail.pause.as_ref()?.due
     }
 
     /// Puts a task that has its pause into the paused ones, and waits if the reset is near.
@@ -741,7 +755,7 @@ impl Run {
             OnQuota::Pause { max_wait } => max_wait,
             OnQuota::Fail => Duration::ZERO,
         };
-        let reset = self.reset_of(task);
+        let reset = self.due_of(task);
         if let Some(reset) = reset.filter(|reset| at.until(*reset) <= max_wait)
             && self.halt.is_none()
         {
@@ -1032,9 +1046,9 @@ impl Run {
         if !paused {
             detail.error = None;
         }
-        match &mut detail.agent {
-            Some(agent) => agent.interrupted = agent.conversation.is_some(),
-            None => {}
+        if let Some(agent) = &mut detail.agent {
+            agent.error = None;
+            agent.interrupted = agent.conversation.is_some();
         }
         if !interrupted {
             detail.forget_steps();
@@ -1072,7 +1086,7 @@ impl Run {
             match self.tasks[id.index()].state {
                 State::Waiting => self.place(id),
                 State::Paused => {
-                    let past = self.reset_of(id).is_none_or(|reset| reset <= at);
+                    let past = self.due_of(id).is_none_or(|reset| reset <= at);
                     if past {
                         self.make_ready(id);
                     } else {

@@ -243,7 +243,7 @@ fn a_timeout_in_a_tool_leaves_no_process() {
 }
 
 #[test]
-fn a_run_that_is_terminated_in_a_tool_leaves_no_process() {
+fn a_run_that_is_terminated_in_a_tool_leaves_no_process_and_goes_on() {
     for agent in ["claude", "codex"] {
         let Some(endless) = Endless::start(agent, &[]) else {
             return;
@@ -253,6 +253,7 @@ fn a_run_that_is_terminated_in_a_tool_leaves_no_process() {
         assert_eq!(end.code, Some(143), "{end}");
         assert_eq!(repair.processes(), [""; 0]);
         assert_eq!(repair.status()["status"], "cancelled");
+        goes_on(&repair, agent);
     }
 }
 

@@ -298,7 +298,14 @@ impl<'h> Decoder<'h> {
                     || (self.lost_connection && retry.text.is_empty());
             }
             AgentEvent::Notice(_) | AgentEvent::Stuck { .. } => {}
-            AgentEvent::Limit(limit) => self.limit = Some(limit.clone()),
+            AgentEvent::Limit(limit) => {
+                // A CLI may tell of one limit twice, and only once of its end.
+                let known = self.limit.take().and_then(|limit| limit.reset);
+                self.limit = Some(Limit {
+                    reset: limit.reset.or(known),
+                    ..limit.clone()
+                });
+            }
             AgentEvent::Error(failure) => {
                 self.lost_connection = self.is_connection(failure);
                 self.error = Some(failure.clone());

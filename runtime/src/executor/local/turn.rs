@@ -27,6 +27,8 @@ use tokio::time::Instant;
 const MOST_LINES: u64 = 1_000_000;
 /// The longest time that copying a conversation may take.
 const FORK_LIMIT: Duration = Duration::from_secs(60);
+/// The rule by which a CLI is known to have lost a conversation.
+const NO_CONVERSATION: &str = ".no-conversation";
 /// How many of the last tool calls are looked at for repetitions.
 const RECENT_CALLS: usize = 20;
 /// So many equal ones among them look as if the agent were stuck.
@@ -421,6 +423,8 @@ impl Running<'_> {
         }
         let words = result.failure.as_ref().map(|failure| failure.text.trim());
         let said = verdict.text.as_deref().or(words).unwrap_or_default();
+        let rule = verdict.rule.as_deref().unwrap_or_default();
+        let no_conversation = rule.ends_with(NO_CONVERSATION);
         let silent = self.action.turn.idle.unwrap_or_default();
         let (code, message) = match (cut, &outcome.ended, verdict.category) {
             (Some(Cut::Timeout(limit)), ..) => (
@@ -442,6 +446,10 @@ impl Running<'_> {
             (None, _, Some(Category::Unavailable)) => (
                 FaultCode::Provider,
                 format!("`{name}` cannot be reached: {said}"),
+            ),
+            (None, ..) if no_conversation => (
+                FaultCode::Session,
+                format!("`{name}` does not know the conversation: {said}"),
             ),
             (None, ..) => match result.channel {
                 Channel::Record | Channel::Answer => {
