@@ -6,6 +6,7 @@ use crate::choose;
 use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::Project;
 use crate::host::{Session, Wishes};
+use crate::progress::Detail;
 use crate::source::{self, Source};
 use crate::terminal::{Streams, Style, Terminal, visible};
 use outpost_runtime::clock::{Clock, SystemClock};
@@ -42,8 +43,10 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
     let resumption = resume(&project.root, &run, &plan, &options, now).map_err(choose::failure)?;
     let what = resumption.plan();
     let refused = refusal(what);
+    let detail = arguments.verbosity.detail();
     let text = match &refused {
         Some(_) => tell(what, &record, &source, &streams.err),
+        None if detail == Detail::Quiet => String::new(),
         None if runs(what) => tell(what, &record, &source, &streams.err),
         None => format!("run `{run}` has nothing left to run\n"),
     };
@@ -57,6 +60,8 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
     }
     let wishes = Wishes {
         events: arguments.events,
+        live: arguments.live,
+        detail,
         format: arguments.format,
     };
     let (session, host) = Session::open(&project, &plan, &wishes, streams)?;
