@@ -348,7 +348,8 @@ fn agents(record: &RunRecord, indent: &str) -> String {
         .iter()
         .map(|(agent, all, bad)| match bad {
             0 => format!("{agent} ({})", counted(*all, "turn")),
-            bad if bad == all => format!("{agent} ({}, failed)", counted(*all, "turn")),
+            1 if *all == 1 => format!("{agent} (1 turn, failed)"),
+            bad if bad == all => format!("{agent} ({all} turns, all failed)"),
             bad => format!("{agent} ({}, {bad} failed)", counted(*all, "turn")),
         })
         .collect();

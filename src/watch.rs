@@ -221,6 +221,9 @@ impl Watch {
                 self.progress.warn(&format!("{task}: {}", words(event)));
             }
             "stalled" => self.progress.warn(&format!("{task}: {}", words(event))),
+            "quota" if self.progress.is_live() && self.progress.is_narrow() => {
+                self.reach(task, &short_wait(event));
+            }
             "retry" | "quota" => self.reach(task, &words(event)),
             "task" => {
                 self.tasks.remove(task);
@@ -370,6 +373,17 @@ impl Task {
     }
 }
 
+/// That a task waits for a quota, where there is no room for the date.
+fn short_wait(event: &PublicEvent) -> String {
+    match words::reset_at(event) {
+        Some(reset) => {
+            let wait = words::elapsed(event.at.until(reset));
+            format!("waits {wait} for its quota")
+        }
+        None => "waits for its quota".to_owned(),
+    }
+}
+
 fn ending(status: &str) -> Ending {
     match status {
         "done" => Ending::Done,
@@ -379,5 +393,42 @@ fn ending(status: &str) -> Ending {
         "paused" => Ending::Paused,
         "rejected" => Ending::Rejected,
         _ => Ending::WaitingInput,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outpost_runtime::clock::Timestamp;
+    use outpost_runtime::harness::{AgentEvent, UsageScope};
+
+    #[test]
+    fn a_live_line_says_who_does_what_and_how_much_it_took() {
+        let mut task = Task {
+            stage: "round 2, check".to_owned(),
+            ..Task::default()
+        };
+        assert_eq!(task.words(false), "round 2, check");
+        assert_eq!(task.counted(false), "");
+        let mut turn = Turn::new("judge");
+        task.doing = Doing::Turn(Box::new(Turn::new("judge")));
+        assert_eq!(task.words(false), "round 2, check · judge is at work");
+        turn.heed(&AgentEvent::Text("All\nfine".to_owned()), Timestamp(0));
+        let usage = Usage {
+            input: 1,
+            ..Usage::default()
+        };
+        turn.heed(&AgentEvent::Usage(UsageScope::Turn, usage), Timestamp(0));
+        task.doing = Doing::Turn(Box::new(turn));
+        assert_eq!(task.words(false), "round 2, check · judge: All fine");
+        assert_eq!(task.words(true), "judge: All fine");
+        assert_eq!(task.counted(false), "1 token");
+        task.tokens = Some(1_500);
+        assert_eq!(task.counted(false), "1.5k tokens");
+        assert_eq!(task.counted(true), "1.5k tok");
+        task.doing = Doing::Command("npm test".to_owned());
+        assert_eq!(task.words(false), "round 2, check · npm test");
+        task.stage.clear();
+        assert_eq!(task.words(false), "npm test");
     }
 }

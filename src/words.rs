@@ -28,7 +28,7 @@ pub fn words(event: &PublicEvent) -> String {
             round => format!("attempt {}, round {round}", number(event, "attempt")),
         },
         "step" => match text(event, "step") {
-            "" => "it is done".to_owned(),
+            "" | "result" => "its action is done".to_owned(),
             step => format!("`{step}` is done"),
         },
         "loop" => of_loop(event),
@@ -214,7 +214,7 @@ pub fn waits(agent: Option<&str>, reset: Option<Timestamp>, now: Timestamp) -> S
 }
 
 /// When a limit ends.
-fn reset_at(event: &PublicEvent) -> Option<Timestamp> {
+pub fn reset_at(event: &PublicEvent) -> Option<Timestamp> {
     let reset = text(event, "resetAt").parse::<jiff::Timestamp>().ok()?;
     Some(Timestamp(reset.as_millisecond()))
 }
