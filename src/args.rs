@@ -275,7 +275,7 @@ pub struct RunArguments {
     /// Write every event as a line of JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
-    /// Write to it what agents do as well, as it happens
+    /// Write what agents do among the events as well, as it happens; nothing keeps it
     #[arg(long, requires = "events")]
     pub live: bool,
     /// How much is shown.
@@ -334,7 +334,7 @@ pub struct ResumeArguments {
     /// Write every event as a line of JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub events: Option<PathBuf>,
-    /// Write to it what agents do as well, as it happens
+    /// Write what agents do among the events as well, as it happens; nothing keeps it
     #[arg(long, requires = "events")]
     pub live: bool,
     /// How much is shown.

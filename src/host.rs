@@ -159,9 +159,11 @@ impl Session {
         let (signals, beginnings, watch) = (&mut self.signals, &mut self.beginnings, &self.watch);
         let ended = self.runtime.block_on(async {
             tokio::select! {
+                // What the run starts is shown after what it tells with it, and before what comes of it.
+                biased;
                 ended = run => ended,
-                never = signals.pass_on() => match never {},
                 never = show_beginnings(beginnings, watch) => match never {},
+                never = signals.pass_on() => match never {},
             }
         });
         self.watch.borrow_mut().progress().finish();
