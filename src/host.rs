@@ -148,6 +148,11 @@ impl Session {
         Ok((session, host))
     }
 
+    /// How many tasks will run, where no event says so.
+    pub fn expect(&self, tasks: usize) {
+        self.watch.borrow_mut().progress().expect(tasks);
+    }
+
     /// Runs to the end, and shows what came of it.
     pub fn drive(
         mut self,

@@ -2,9 +2,14 @@
 //!
 //! It only shows what it is told; what a task does is folded from events by the caller.
 
+mod screen;
+
 use crate::terminal::{Style, Terminal, one_line};
 use crate::words::elapsed;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{
+    MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
+};
+use screen::Screen;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
@@ -15,6 +20,9 @@ const MAX_LINES: usize = 8;
 
 /// How often live lines move.
 const TICK: Duration = Duration::from_millis(120);
+
+/// The most frames a second.
+const FRAMES: u8 = 20;
 
 /// Below this width a live line says only what matters most.
 const NARROW: usize = 60;
@@ -123,9 +131,12 @@ impl Progress {
     pub fn start(terminal: Terminal, detail: Detail) -> Progress {
         let shows_lines = terminal.live && detail > Detail::Quiet;
         let live = shows_lines.then(|| {
-            let lines = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+            let lines = MultiProgress::with_draw_target(ProgressDrawTarget::term_like_with_hz(
+                Box::new(Screen::default()),
+                FRAMES,
+            ));
             let rest = lines.add(ProgressBar::new_spinner());
-            rest.set_style(style("  {wide_msg}"));
+            rest.set_style(style("  {msg}"));
             Live { lines, rest }
         });
         Progress {
@@ -315,10 +326,12 @@ impl Progress {
         ];
         let words: Vec<String> = counts
             .iter()
-            .filter(|(count, _)| *count > 0)
+            .filter(|(count, what)| *count > 0 || *what == "waiting")
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        live.rest.set_message(words.join(", "));
+        // It must not be empty, nor fill its row: the cursor stays behind it.
+        let room = self.terminal.width.saturating_sub(6);
+        live.rest.set_message(one_line(&words.join(", "), room));
         live.rest.tick();
     }
 }
@@ -326,7 +339,7 @@ impl Progress {
 impl Active {
     /// Writes its line. The bar cuts the message to what is left of the terminal's width.
     fn write(&self, line: &ProgressBar, terminal: &Terminal) {
-        let key = terminal.paint(Style::Bold, &one_line(&self.key, terminal.width / 3));
+        let key = terminal.paint(Style::Bold, &both_ends(&self.key, terminal.width / 3));
         let doing = terminal.paint(Style::Dim, &self.doing);
         line.set_message(format!("{key} {doing}"));
         line.set_prefix(match self.counted.is_empty() {
@@ -340,6 +353,21 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// A name cut in its middle: names of related tasks differ at their ends.
+fn both_ends(name: &str, width: usize) -> String {
+    let length = name.chars().count();
+    if length <= width {
+        return name.to_owned();
+    }
+    let before = width / 2;
+    let after = width.saturating_sub(before + 1);
+    let start = name.chars().take(before);
+    start
+        .chain(['…'])
+        .chain(name.chars().skip(length - after))
+        .collect()
 }
 
 fn live_style(color: bool) -> ProgressStyle {
@@ -359,4 +387,31 @@ fn live_style(color: bool) -> ProgressStyle {
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the templates are constants of this file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(both_ends("audit", 5), "audit");
+        assert_eq!(both_ends("audit-1", 5), "au…-1");
+        assert_eq!(both_ends("audit-1", 1), "…");
+        assert_eq!(both_ends("", 0), "");
+    }
+
+    #[test]
+    fn how_much_is_shown_follows_the_flags() {
+        let levels = [(true, 0), (false, 0), (false, 1), (false, 9)];
+        assert_eq!(
+            levels.map(|(quiet, verbose)| Detail::of(quiet, verbose)),
+            [
+                Detail::Quiet,
+                Detail::Usual,
+                Detail::Calls,
+                Detail::Everything
+            ]
+        );
+    }
 }

@@ -332,7 +332,9 @@ fn counts(record: &RunRecord) -> String {
 fn agents(record: &RunRecord, indent: &str) -> String {
     let mut turns: Vec<(&str, usize, usize)> = Vec::new();
     for turn in record.tasks.iter().flat_map(|task| &task.turns) {
-        let failed = usize::from(turn.error.is_some());
+        // A turn that was stopped has not failed.
+        let error = turn.error.as_ref();
+        let failed = usize::from(error.is_some_and(|error| error.code != FaultCode::Aborted));
         match turns.iter_mut().find(|(agent, ..)| *agent == turn.agent) {
             Some((_, all, bad)) => {
                 *all += 1;

@@ -65,6 +65,7 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
         format: arguments.format,
     };
     let (session, host) = Session::open(&project, &plan, &wishes, streams)?;
+    session.expect(count_of_runs(resumption.plan()));
     session.drive(&project, &plan, false, resumption.proceed(host))
 }
 
@@ -103,10 +104,16 @@ fn show_only(
 }
 
 fn runs(plan: &ResumePlan) -> bool {
-    plan.tasks.iter().any(|task| match task.action {
+    count_of_runs(plan) > 0
+}
+
+/// How many tasks will run.
+fn count_of_runs(plan: &ResumePlan) -> usize {
+    let tasks = plan.tasks.iter().filter(|task| match task.action {
         TaskAction::Rerun | TaskAction::Run => true,
         TaskAction::Reuse | TaskAction::Blocked => false,
-    })
+    });
+    tasks.count()
 }
 
 /// What will happen, in words: changes with their places, then the tasks.
