@@ -51,6 +51,8 @@ pub struct Turn {
     pieces: String,
     /// The line at which such a message is.
     last_line: String,
+    /// Its name of the conversation, as far as it has said it.
+    conversation: String,
     tokens: Tokens,
     retries: u32,
     stuck: bool,
@@ -75,6 +77,7 @@ impl Turn {
             doing: String::new(),
             pieces: String::new(),
             last_line: String::new(),
+            conversation: String::new(),
             tokens: Tokens::default(),
             retries: 0,
             stuck: false,
@@ -131,10 +134,14 @@ impl Turn {
                 remarks.push(Remark::Line(Detail::Everything, text));
             }
             AgentEvent::Conversation(name) => {
-                remarks.extend(line(Detail::Everything, "is in conversation", name));
+                // Some say it with every record.
+                if *name != self.conversation {
+                    self.conversation.clone_from(name);
+                    remarks.extend(line(Detail::Everything, "is in conversation", name));
+                }
             }
             AgentEvent::Model(name) => remarks.extend(line(Detail::Everything, "uses", name)),
-            AgentEvent::Retry(retry) => remarks.push(self.tries_again(retry)),
+            AgentEvent::Retry(retry) => remarks.extend(self.tries_again(retry)),
             AgentEvent::Notice(text) => remarks.extend(line(Detail::Calls, "notes:", text)),
             AgentEvent::Limit(limit) => {
                 self.doing = "met a limit".to_owned();
@@ -152,7 +159,12 @@ impl Turn {
                     )));
                 }
             }
-            AgentEvent::Raw(text) => remarks.extend(line(Detail::Everything, "prints:", text)),
+            AgentEvent::Raw(text) => {
+                // Records that mean nothing to a harness mean less to a person; the stream has them.
+                if !text.trim_start().starts_with('{') {
+                    remarks.extend(line(Detail::Everything, "prints:", text));
+                }
+            }
             // The row of the turn says so.
             AgentEvent::Failed(_) | AgentEvent::Answer(_) | AgentEvent::Finished => {}
         }
@@ -180,18 +192,22 @@ impl Turn {
         }
     }
 
-    fn tries_again(&mut self, retry: &Retry) -> Remark {
-        self.retries += 1;
+    fn tries_again(&mut self, retry: &Retry) -> Option<Remark> {
         let said = one_line(&retry.text, MAX_WORDS);
+        if said.is_empty() && self.retries > 0 {
+            // It only follows the one that said why.
+            return None;
+        }
+        self.retries += 1;
         let text = match said.is_empty() {
             true => "tries again".to_owned(),
             false => format!("tries again: {said}"),
         };
         self.doing.clone_from(&text);
-        match self.retries {
+        Some(match self.retries {
             1 => Remark::Warning(text),
             _ => Remark::Again(text),
-        }
+        })
     }
 }
 
@@ -262,13 +278,10 @@ fn scope_words(scope: &UsageScope) -> &'static str {
 /// What a tool is called with, as one line: the field that tells most, else the whole input.
 fn argument(input: &Json) -> String {
     let telling = match input {
-        Json::Object(fields) => {
-            let known = TELLING.iter().find_map(|name| shown(fields.get(*name)?));
-            known.or_else(|| match fields.len() {
-                1 => fields.values().next().and_then(shown),
-                _ => None,
-            })
-        }
+        Json::Object(fields) => known(fields).or_else(|| match fields.len() {
+            1 => fields.values().next().and_then(shown),
+            _ => None,
+        }),
         other => shown(other),
     };
     match (telling, input) {
@@ -279,12 +292,22 @@ fn argument(input: &Json) -> String {
     }
 }
 
-/// A text, or a list of texts as a command line.
+fn known(fields: &serde_json::Map<String, Json>) -> Option<String> {
+    TELLING.iter().find_map(|name| shown(fields.get(*name)?))
+}
+
+/// A text, a list of texts as a command line, or what tells most of each object in a list.
 fn shown(value: &Json) -> Option<String> {
     match value {
         Json::String(text) => Some(text.clone()),
         Json::Array(items) => {
-            let words: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
+            let words: Option<Vec<String>> = items
+                .iter()
+                .map(|item| match item {
+                    Json::Object(fields) => known(fields),
+                    other => other.as_str().map(str::to_owned),
+                })
+                .collect();
             words
                 .filter(|words| !words.is_empty())
                 .map(|words| words.join(" "))
@@ -376,6 +399,10 @@ mod tests {
         assert_eq!(told(json!({ "command": ["npm", "test"] })), "npm test");
         assert_eq!(told(json!({ "todo": "x" })), "x");
         assert_eq!(
+            told(json!([{ "path": "a", "kind": "add" }, { "path": "b" }])),
+            "a b"
+        );
+        assert_eq!(
             told(json!({ "a": 1, "b": "\u{1b}[2J" })),
             r#"{"a":1,"b":"\u001b[2J"}"#
         );
@@ -431,7 +458,11 @@ mod tests {
             said(&mut turn, &retry("overloaded")),
             ["warning tries again: overloaded"]
         );
-        assert_eq!(said(&mut turn, &retry("")), ["again tries again"]);
+        assert!(said(&mut turn, &retry("")).is_empty());
+        assert_eq!(
+            said(&mut turn, &retry("overloaded")),
+            ["again tries again: overloaded"]
+        );
         let stuck = AgentEvent::Stuck {
             tool: "Bash".to_owned(),
             times: 5,
