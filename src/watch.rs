@@ -104,17 +104,17 @@ pub struct EventLines<W> {
     to: W,
     /// Whether what agents do is written too.
     live: bool,
+    /// The last row that was written. What an agent does is told at once, in the middle of rows that are not durable yet.
+    last: u64,
 }
 
 impl<W: Write> EventLines<W> {
     /// Writes to a file or a stream.
     pub fn new(to: W, live: bool) -> EventLines<W> {
-        EventLines { to, live }
+        EventLines { to, live, last: 0 }
     }
-}
 
-impl<W: Write> Observer for EventLines<W> {
-    fn event(&mut self, event: &PublicEvent) -> Result<(), String> {
+    fn write(&mut self, event: &PublicEvent) -> Result<(), String> {
         let mut line = serde_json::to_string(event).map_err(|error| error.to_string())?;
         line.push('\n');
         let written = self.to.write_all(line.as_bytes());
@@ -122,10 +122,20 @@ impl<W: Write> Observer for EventLines<W> {
             .and_then(|()| self.to.flush())
             .map_err(|error| error.to_string())
     }
+}
+
+impl<W: Write> Observer for EventLines<W> {
+    fn event(&mut self, event: &PublicEvent) -> Result<(), String> {
+        self.last = event.seq;
+        self.write(event)
+    }
 
     fn agent(&mut self, notice: &AgentNotice<'_>) -> Result<(), String> {
         match live::event(notice) {
-            Some(event) if self.live => self.event(&event),
+            Some(mut event) if self.live => {
+                event.seq = self.last.min(event.seq);
+                self.write(&event)
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -401,6 +411,36 @@ mod tests {
     use super::*;
     use outpost_runtime::clock::Timestamp;
     use outpost_runtime::harness::{AgentEvent, UsageScope};
+
+    #[test]
+    fn a_live_line_has_the_number_of_the_last_row_that_was_written() {
+        let mut lines = EventLines::new(Vec::new(), true);
+        let row = PublicEvent {
+            run: "r".to_owned(),
+            seq: 3,
+            at: Timestamp(0),
+            kind: "start",
+            fields: Vec::new(),
+        };
+        lines.event(&row).expect("it is kept in memory");
+        let notice = AgentNotice {
+            run: "r",
+            // Rows 4 and 5 are decided and not durable.
+            seq: 5,
+            at: Timestamp(0),
+            task: "fix",
+            step: "",
+            agent: "coder",
+            event: &AgentEvent::Text("hm".to_owned()),
+        };
+        lines.agent(&notice).expect("it is kept in memory");
+        let text = String::from_utf8(lines.to).expect("it is text");
+        let numbers: Vec<bool> = text
+            .lines()
+            .map(|line| line.contains(r#""seq":3,"#))
+            .collect();
+        assert_eq!(numbers, [true, true], "{text}");
+    }
 
     #[test]
     fn a_live_line_says_who_does_what_and_how_much_it_took() {
