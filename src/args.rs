@@ -1,5 +1,6 @@
 //! The arguments: every command, its options and its help. The only file that knows clap.
 
+use crate::progress::Detail;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -255,6 +256,7 @@ pub enum EventFormat {
   outpostc run fix.outpost
   outpostc run release.outpost publish --input version=1.2 --input dry=true
   outpostc run nightly.outpost --inputs inputs.json --events events.ndjson
+  outpostc run fix.outpost -v
 
 Exit codes: 0 done, 1 failed, 2 wrong file or inputs, 3 waiting, 4 rejected, 6 stopped by a budget,
 7 a loop was exhausted, 130 interrupted, 143 terminated")]
@@ -277,6 +279,12 @@ pub struct RunArguments {
     /// Write every event as a line of JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Write what agents do among the events as well, as it happens; nothing keeps it
+    #[arg(long, requires = "events")]
+    pub live: bool,
+    /// How much is shown.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
     /// Name the run; an existing name is refused
     #[arg(long, value_name = "ID", conflicts_with = "ephemeral")]
     pub run_id: Option<String>,
@@ -299,6 +307,7 @@ pub struct RunArguments {
   outpostc resume --last
   outpostc resume k3x9 --retry-incomplete
   outpostc resume k3x9 --plan
+  outpostc resume k3x9 -v
 
 Exit codes: those of run, and 5 if the run cannot go on as asked")]
 pub struct ResumeArguments {
@@ -329,9 +338,33 @@ pub struct ResumeArguments {
     /// Write every event as a line of JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub events: Option<PathBuf>,
+    /// Write what agents do among the events as well, as it happens; nothing keeps it
+    #[arg(long, requires = "events")]
+    pub live: bool,
+    /// How much is shown.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
     /// Choose what goes to standard output: the output, or the whole result as JSON
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub format: Format,
+}
+
+/// How much of a run is shown while it goes on.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Verbosity {
+    /// Show each tool call and each message of the agents; -vv also what tools give, thoughts and tokens
+    #[arg(long, short, action = ArgAction::Count, conflicts_with = "quiet")]
+    verbose: u8,
+    /// Show nothing but errors and how the run ended
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Verbosity {
+    /// As the display wants it.
+    pub fn detail(self) -> Detail {
+        Detail::of(self.quiet, self.verbose)
+    }
 }
 
 /// A run, by its id or as the newest unfinished one.

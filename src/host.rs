@@ -4,14 +4,14 @@ use crate::args::Format;
 use crate::choose;
 use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::{Project, io_words};
-use crate::progress::Progress;
+use crate::progress::{Detail, Progress};
 use crate::source;
 use crate::summary::{self, Surroundings};
 use crate::terminal::{Streams, Style, visible};
-use crate::watch::{EventLines, Watcher};
+use crate::watch::{Announcing, Beginning, EventLines, Watch, Watcher};
 use outpost_compiler::plan::Plan;
 use outpost_runtime::classify::Reference;
-use outpost_runtime::clock::SystemClock;
+use outpost_runtime::clock::{Clock, SystemClock};
 use outpost_runtime::event::Interrupt;
 use outpost_runtime::executor::HostEnvironment;
 use outpost_runtime::executor::local::{Local, LocalSettings};
@@ -19,6 +19,7 @@ use outpost_runtime::harness::credentials;
 use outpost_runtime::process::{Masks, Supervisor};
 use outpost_runtime::{Host, Observer, RunFault, RunRecord};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -27,7 +28,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// The shortest secret that is hidden reliably (SEMANTICS C3).
 const MIN_SECRET_CHARACTERS: usize = 8;
@@ -39,7 +40,9 @@ const MAX_SIGNALS: usize = 2;
 pub struct Session {
     runtime: Runtime,
     streams: Streams,
-    progress: Rc<RefCell<Progress>>,
+    watch: Rc<RefCell<Watch>>,
+    /// Actions that were started.
+    beginnings: UnboundedReceiver<Beginning>,
     signals: Signals,
     /// How the first request to end came.
     interrupted: Rc<Cell<Option<Exit>>>,
@@ -53,6 +56,10 @@ pub struct Session {
 pub struct Wishes {
     /// Where its events go.
     pub events: Option<PathBuf>,
+    /// Whether what agents do goes there too.
+    pub live: bool,
+    /// How much of it is shown while it goes on.
+    pub detail: Detail,
     /// What goes to standard output at its end.
     pub format: Format,
 }
@@ -78,25 +85,31 @@ impl Session {
             .enable_all()
             .build()
             .map_err(|error| Failure::new(Exit::Failed, format!("cannot start: {error}")))?;
-        let progress = Rc::new(RefCell::new(Progress::start(streams.err)));
-        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(Watcher::new(progress.clone()))];
-        observers.extend(event_lines(wishes.events.as_deref())?);
+        let events = event_lines(wishes)?;
+        let progress = Progress::start(streams.err, wishes.detail);
+        let watch = Rc::new(RefCell::new(Watch::new(progress)));
+        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(Watcher::new(watch.clone()))];
+        observers.extend(events);
 
         let interrupted = Rc::new(Cell::new(None));
         let (sender, interrupts) = mpsc::unbounded_channel();
-        let noted = progress.clone();
+        let noted = watch.clone();
+        let (to, beginnings) = mpsc::unbounded_channel();
         let host = Host {
             clock: Rc::new(SystemClock::new()),
-            executor: Box::new(Local::new(LocalSettings {
-                supervisor: Supervisor::new(),
-                masks,
-                root: project.root.clone(),
-                environment: environment.clone(),
-                now: || Reference {
-                    now: jiff::Timestamp::now(),
-                    zone: jiff::tz::TimeZone::system(),
-                },
-            })),
+            executor: Box::new(Announcing {
+                inner: Box::new(Local::new(LocalSettings {
+                    supervisor: Supervisor::new(),
+                    masks,
+                    root: project.root.clone(),
+                    environment: environment.clone(),
+                    now: || Reference {
+                        now: jiff::Timestamp::now(),
+                        zone: jiff::tz::TimeZone::system(),
+                    },
+                })),
+                to,
+            }),
             observers,
             environment,
             interrupts,
@@ -104,6 +117,7 @@ impl Session {
                 let word = streams.err.paint(Style::Warn, "warning:");
                 noted
                     .borrow_mut()
+                    .progress()
                     .say(&format!("{word} {}", visible(note, false)));
             }),
             wrap_journal: None,
@@ -118,7 +132,8 @@ impl Session {
         let session = Session {
             runtime,
             streams,
-            progress,
+            watch,
+            beginnings,
             signals: Signals {
                 interrupt,
                 terminate,
@@ -133,6 +148,11 @@ impl Session {
         Ok((session, host))
     }
 
+    /// How many tasks will run, where no event says so.
+    pub fn expect(&self, tasks: usize) {
+        self.watch.borrow_mut().progress().expect(tasks);
+    }
+
     /// Runs to the end, and shows what came of it.
     pub fn drive(
         mut self,
@@ -141,14 +161,17 @@ impl Session {
         ephemeral: bool,
         run: impl Future<Output = Result<RunRecord, RunFault>>,
     ) -> Result<Exit, Failure> {
-        let signals = &mut self.signals;
+        let (signals, beginnings, watch) = (&mut self.signals, &mut self.beginnings, &self.watch);
         let ended = self.runtime.block_on(async {
             tokio::select! {
+                // What the run starts is shown after what it tells with it, and before what comes of it.
+                biased;
                 ended = run => ended,
+                never = show_beginnings(beginnings, watch) => match never {},
                 never = signals.pass_on() => match never {},
             }
         });
-        self.progress.borrow_mut().finish();
+        self.watch.borrow_mut().progress().finish();
         match ended {
             Ok(record) => self.finish(project, &record, ephemeral),
             Err(RunFault::NotRunnable(diagnostics)) => {
@@ -170,6 +193,7 @@ impl Session {
             saved: !ephemeral,
             logs: logs.as_deref(),
             took: self.started.elapsed(),
+            now: SystemClock::new().now().wall,
             terminal: self.streams.err,
         };
         let exit = summary::exit_of(record, self.interrupted.get());
@@ -223,6 +247,17 @@ impl Signals {
     }
 }
 
+/// Shows what is started, as it is started.
+async fn show_beginnings(
+    beginnings: &mut UnboundedReceiver<Beginning>,
+    watch: &RefCell<Watch>,
+) -> Infallible {
+    while let Some(beginning) = beginnings.recv().await {
+        watch.borrow_mut().begins(beginning);
+    }
+    std::future::pending().await
+}
+
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind)
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot listen for signals: {error}")))
@@ -241,12 +276,12 @@ pub fn logs_of(project: &Project, run: &str) -> Option<String> {
 }
 
 /// The events as lines, if somebody wants them.
-fn event_lines(path: Option<&Path>) -> Result<Option<Box<dyn Observer>>, Failure> {
-    let Some(path) = path else {
+fn event_lines(wishes: &Wishes) -> Result<Option<Box<dyn Observer>>, Failure> {
+    let Some(path) = wishes.events.as_deref() else {
         return Ok(None);
     };
     if path == Path::new("-") {
-        return Ok(Some(Box::new(EventLines::new(io::stdout()))));
+        return Ok(Some(Box::new(EventLines::new(io::stdout(), wishes.live))));
     }
     let file = File::create(path).map_err(|error| {
         Failure::usage(format!(
@@ -255,7 +290,32 @@ fn event_lines(path: Option<&Path>) -> Result<Option<Box<dyn Observer>>, Failure
             io_words(&error)
         ))
     })?;
-    Ok(Some(Box::new(EventLines::new(BufWriter::new(file)))))
+    let lines = EventLines::new(BufWriter::new(file), wishes.live);
+    Ok(Some(Box::new(lines)))
+}
+
+/// A secret as it is, and as it stands inside a JSON string: agents print JSON, and what is hidden in it stays hidden when it is read.
+fn forms(value: &str) -> BTreeSet<Vec<u8>> {
+    let mut forms = BTreeSet::from([value.as_bytes().to_vec()]);
+    if let Ok(quoted) = serde_json::to_string(value) {
+        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+        // Some writers escape all that is not ASCII, some a slash too.
+        let mut ascii = String::new();
+        for letter in inner.chars() {
+            match letter.is_ascii() {
+                true => ascii.push(letter),
+                false => {
+                    let units = letter.encode_utf16(&mut [0; 2]).to_vec();
+                    ascii.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+                }
+            }
+        }
+        for form in [inner, &ascii] {
+            forms.insert(form.as_bytes().to_vec());
+            forms.insert(form.replace('/', "\\/").into_bytes());
+        }
+    }
+    forms
 }
 
 /// The secrets that a file declares, to be hidden; all that are missing or too short are told at once.
@@ -269,15 +329,39 @@ fn masks(plan: &Plan, environment: &HostEnvironment) -> Result<Masks, Failure> {
                 "the secret `{}` is shorter than {MIN_SECRET_CHARACTERS} characters, which cannot be hidden reliably",
                 secret.name
             )),
-            Some(value) => values.push(value.as_bytes().to_vec()),
+            Some(value) => values.extend(forms(value)),
         }
     }
     let passed = credentials::passed_through(plan, environment);
-    values.extend(passed.into_iter().map(|(_, value)| value.into_bytes()));
+    values.extend(passed.iter().flat_map(|(_, value)| forms(value)));
     if !problems.is_empty() {
         return Err(Failure::usage(problems.join("\n"))
             .help("set each as an environment variable of its name"));
     }
     Masks::new(values)
         .map_err(|error| Failure::usage(format!("the secrets cannot be hidden: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_inside_json_too() {
+        let forms: Vec<String> = forms("a\"é/")
+            .into_iter()
+            .map(|form| String::from_utf8(form).expect("it is text"))
+            .collect();
+        assert_eq!(
+            forms,
+            [
+                "a\"é/",
+                r#"a\"\u00e9/"#,
+                r#"a\"\u00e9\/"#,
+                r#"a\"é/"#,
+                r#"a\"é\/"#
+            ]
+        );
+        assert_eq!(super::forms("plain-secret").len(), 1);
+    }
 }

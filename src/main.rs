@@ -15,12 +15,15 @@ mod mend;
 mod revision;
 mod source;
 
+mod activity;
 mod exit;
+mod live;
 mod progress;
 mod report;
 mod summary;
 mod terminal;
 mod watch;
+mod words;
 
 mod bug;
 

@@ -2,9 +2,16 @@
 //!
 //! It only shows what it is told; what a task does is folded from events by the caller.
 
+mod screen;
+
 use crate::terminal::{Style, Terminal, one_line};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::words::elapsed;
+use indicatif::{
+    MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
+};
+use screen::Screen;
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -13,6 +20,37 @@ const MAX_LINES: usize = 8;
 
 /// How often live lines move.
 const TICK: Duration = Duration::from_millis(120);
+
+/// The most frames a second.
+const FRAMES: u8 = 20;
+
+/// Below this width a live line says only what matters most.
+const NARROW: usize = 60;
+
+/// How much of a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Nothing but errors, and the end.
+    Quiet,
+    /// What tasks do, and who works on them.
+    Usual,
+    /// Each call of a tool and each message of an agent, too.
+    Calls,
+    /// What tools give, what agents think, tokens.
+    Everything,
+}
+
+impl Detail {
+    /// From `-q`, and how often `-v` is given.
+    pub fn of(quiet: bool, verbose: u8) -> Detail {
+        match (quiet, verbose) {
+            (true, _) => Detail::Quiet,
+            (false, 0) => Detail::Usual,
+            (false, 1) => Detail::Calls,
+            (false, _) => Detail::Everything,
+        }
+    }
+}
 
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +99,7 @@ impl Ending {
 /// The display of a run in progress.
 pub struct Progress {
     terminal: Terminal,
+    detail: Detail,
     /// Active tasks, the oldest first.
     active: VecDeque<Active>,
     /// How many tasks have not started yet.
@@ -72,7 +111,10 @@ pub struct Progress {
 /// A task that is at work.
 struct Active {
     key: String,
+    /// Its stage, and what is done in it.
     doing: String,
+    /// Tokens, or whatever else stands before the time.
+    counted: String,
     since: Instant,
     /// Its live line, if it has one.
     line: Option<ProgressBar>,
@@ -86,15 +128,20 @@ struct Live {
 
 impl Progress {
     /// Starts a display.
-    pub fn start(terminal: Terminal) -> Progress {
-        let live = terminal.live.then(|| {
-            let lines = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    pub fn start(terminal: Terminal, detail: Detail) -> Progress {
+        let shows_lines = terminal.live && detail > Detail::Quiet;
+        let live = shows_lines.then(|| {
+            let lines = MultiProgress::with_draw_target(ProgressDrawTarget::term_like_with_hz(
+                Box::new(Screen::default()),
+                FRAMES,
+            ));
             let rest = lines.add(ProgressBar::new_spinner());
-            rest.set_style(style("  {wide_msg}"));
+            rest.set_style(style("  {msg}"));
             Live { lines, rest }
         });
         Progress {
             terminal,
+            detail,
             active: VecDeque::new(),
             waiting: 0,
             settled: 0,
@@ -108,24 +155,41 @@ impl Progress {
         self.draw();
     }
 
-    /// A task is at work on something: `round 2, check`. A known one changes its words.
-    pub fn task(&mut self, key: &str, doing: &str) {
-        let doing = one_line(doing, self.terminal.width.saturating_mul(2));
+    /// Whether lines are redrawn, so that what changes often may be shown.
+    pub fn is_live(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Whether a live line has room only for what matters most.
+    pub fn is_narrow(&self) -> bool {
+        self.terminal.width < NARROW
+    }
+
+    /// A task has come to a stage: `round 2, check`.
+    pub fn task(&mut self, key: &str, stage: &str) {
         if self.live.is_none() {
-            self.print(&format!("{key}: {doing}"));
+            self.tell(Detail::Usual, &format!("{key}: {stage}"));
         }
+        self.show(key, stage, "");
+    }
+
+    /// What the live line of a task says: what is done, and what has been counted.
+    pub fn show(&mut self, key: &str, doing: &str, counted: &str) {
+        let doing = one_line(doing, self.terminal.width.saturating_mul(2));
         match self.active.iter_mut().find(|task| task.key == key) {
             Some(task) => {
-                if let Some(line) = &task.line {
-                    line.set_message(doing.clone());
-                }
                 task.doing = doing;
+                counted.clone_into(&mut task.counted);
+                if let Some(line) = &task.line {
+                    task.write(line, &self.terminal);
+                }
             }
             None => {
                 self.waiting = self.waiting.saturating_sub(1);
                 self.active.push_back(Active {
                     key: key.to_owned(),
                     doing,
+                    counted: counted.to_owned(),
                     since: Instant::now(),
                     line: None,
                 });
@@ -169,13 +233,48 @@ impl Progress {
                 format!("{mark} {} {words}", self.terminal.paint(Style::Bold, key))
             }
         };
-        self.print(&line);
+        match ending {
+            // The end of the run tells them again, with all that is known.
+            Ending::Failed | Ending::Rejected => self.print(&line),
+            Ending::Done
+            | Ending::Skipped
+            | Ending::Cancelled
+            | Ending::Paused
+            | Ending::WaitingInput => {
+                if self.detail > Detail::Quiet {
+                    self.print(&line);
+                }
+            }
+        }
         self.draw();
     }
 
-    /// Says something that belongs to no line.
+    /// Says something that belongs to no line, whatever is shown besides.
     pub fn say(&mut self, line: &str) {
         self.print(line);
+    }
+
+    /// Says something to those who want that much detail, cut to one line.
+    pub fn tell(&mut self, detail: Detail, line: &str) {
+        if self.detail < detail {
+            return;
+        }
+        // What comes often takes one row of a terminal.
+        let width = match self.live {
+            Some(_) if detail > Detail::Usual => self.terminal.width,
+            Some(_) | None => self.terminal.width.saturating_mul(2),
+        };
+        self.print(&one_line(line, width));
+    }
+
+    /// Says something that a person should know.
+    pub fn warn(&mut self, line: &str) {
+        if self.detail == Detail::Quiet {
+            return;
+        }
+        let word = self.terminal.paint(Style::Warn, "warning:");
+        let line = one_line(line, self.terminal.width.saturating_mul(2));
+        self.print(&format!("{word} {line}"));
     }
 
     /// Takes the live lines away.
@@ -213,12 +312,8 @@ impl Progress {
             }
             let line = ProgressBar::new_spinner().with_elapsed(task.since.elapsed());
             let line = live.lines.insert_before(&live.rest, line);
-            line.set_style(match self.terminal.color {
-                true => style("{spinner:.cyan} {prefix:.bold} {wide_msg:.dim} {elapsed:.dim}"),
-                false => style("{spinner} {prefix} {wide_msg} {elapsed}"),
-            });
-            line.set_prefix(task.key.clone());
-            line.set_message(task.doing.clone());
+            line.set_style(live_style(self.terminal.color));
+            task.write(&line, &self.terminal);
             line.enable_steady_tick(TICK);
             task.line = Some(line);
             shown += 1;
@@ -231,11 +326,26 @@ impl Progress {
         ];
         let words: Vec<String> = counts
             .iter()
-            .filter(|(count, _)| *count > 0)
+            .filter(|(count, what)| *count > 0 || *what == "waiting")
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        live.rest.set_message(words.join(", "));
+        // It must not be empty, nor fill its row: the cursor stays behind it.
+        let room = self.terminal.width.saturating_sub(6);
+        live.rest.set_message(one_line(&words.join(", "), room));
         live.rest.tick();
+    }
+}
+
+impl Active {
+    /// Writes its line. The bar cuts the message to what is left of the terminal's width.
+    fn write(&self, line: &ProgressBar, terminal: &Terminal) {
+        let key = terminal.paint(Style::Bold, &both_ends(&self.key, terminal.width / 3));
+        let doing = terminal.paint(Style::Dim, &self.doing);
+        line.set_message(format!("{key} {doing}"));
+        line.set_prefix(match self.counted.is_empty() {
+            true => String::new(),
+            false => format!(" {}", self.counted),
+        });
     }
 }
 
@@ -245,19 +355,38 @@ impl Drop for Progress {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the templates are constants of this file")
+/// A name cut in its middle: names of related tasks differ at their ends.
+fn both_ends(name: &str, width: usize) -> String {
+    let length = name.chars().count();
+    if length <= width {
+        return name.to_owned();
+    }
+    let before = width / 2;
+    let after = width.saturating_sub(before + 1);
+    let start = name.chars().take(before);
+    start
+        .chain(['…'])
+        .chain(name.chars().skip(length - after))
+        .collect()
 }
 
-/// A duration as people say it: `0.4s`, `12s`, `3m 05s`, `2h 10m`.
-pub fn elapsed(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..10 => format!("{:.1}s", duration.as_millis() as f64 / 1000.0),
-        10..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
-    }
+fn live_style(color: bool) -> ProgressStyle {
+    let style = match color {
+        true => style("{spinner:.cyan} {wide_msg}{prefix:.dim} {took:.dim}"),
+        false => style("{spinner} {wide_msg}{prefix} {took}"),
+    };
+    style.with_key("took", |state: &ProgressState, to: &mut dyn fmt::Write| {
+        // Tenths would only flicker.
+        let took = Duration::from_secs(state.elapsed().as_secs());
+        let _ = match took.as_secs() {
+            seconds @ 0..10 => write!(to, "{seconds}s"),
+            _ => write!(to, "{}", elapsed(took)),
+        };
+    })
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the templates are constants of this file")
 }
 
 #[cfg(test)]
@@ -265,11 +394,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_read_well() {
-        let shown = |ms| elapsed(Duration::from_millis(ms));
+    fn long_names_keep_both_ends() {
+        assert_eq!(both_ends("audit", 5), "audit");
+        assert_eq!(both_ends("audit-1", 5), "au…-1");
+        assert_eq!(both_ends("audit-1", 1), "…");
+        assert_eq!(both_ends("", 0), "");
+    }
+
+    #[test]
+    fn how_much_is_shown_follows_the_flags() {
+        let levels = [(true, 0), (false, 0), (false, 1), (false, 9)];
         assert_eq!(
-            [shown(0), shown(1234), shown(61_000), shown(7_800_000)],
-            ["0.0s", "1.2s", "1m 01s", "2h 10m"]
+            levels.map(|(quiet, verbose)| Detail::of(quiet, verbose)),
+            [
+                Detail::Quiet,
+                Detail::Usual,
+                Detail::Calls,
+                Detail::Everything
+            ]
         );
     }
 }

@@ -1,14 +1,13 @@
 //! A run in words: what is said at its end, and what `status` shows.
 
 use crate::exit::Exit;
-use crate::progress::elapsed;
 use crate::report::counted;
 use crate::terminal::{Style, Terminal, one_line, visible};
-use crate::watch::reason_words;
+use crate::words::{self, clock_time, count, elapsed, reason_words};
 use outpost_runtime::clock::Timestamp;
-use outpost_runtime::event::Status;
+use outpost_runtime::event::{Handover, Status};
 use outpost_runtime::fault::{Fault, FaultCode};
-use outpost_runtime::record::{RunRecord, RunStatus, TaskRecord, TaskStatus};
+use outpost_runtime::record::{RunRecord, RunStatus, TaskRecord, TaskStatus, TurnRecord};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -18,6 +17,9 @@ const OUTPUT_LINES: usize = 20;
 /// The most tasks that are told of one by one at the end of a run.
 const TASKS_TOLD: usize = 10;
 
+/// The longest message of a limit that is shown.
+const MAX_MESSAGE: usize = 200;
+
 /// What a summary needs besides the record.
 pub struct Surroundings<'a> {
     /// Whether there is something on disk to come back to.
@@ -26,6 +28,8 @@ pub struct Surroundings<'a> {
     pub logs: Option<&'a str>,
     /// How long this start took.
     pub took: Duration,
+    /// When it is shown.
+    pub now: Timestamp,
     /// Where it is shown.
     pub terminal: Terminal,
 }
@@ -35,7 +39,7 @@ pub fn at_the_end(record: &RunRecord, around: &Surroundings<'_>) -> String {
     let terminal = &around.terminal;
     let mut text = String::new();
     for task in told(record) {
-        text.push_str(&trouble(task, around.logs, terminal));
+        text.push_str(&trouble(task, around));
     }
     let head = terminal.paint(style_of(record.status), headline(record).as_str());
     let took = elapsed(around.took);
@@ -43,6 +47,7 @@ pub fn at_the_end(record: &RunRecord, around: &Surroundings<'_>) -> String {
     if let Some(error) = run_error(record) {
         let _ = writeln!(text, "  {}", visible(&error.message, false));
     }
+    text.push_str(&agents(record, "  "));
     if let Some(usage) = &record.usage {
         let _ = writeln!(text, "  tokens  {}", usage_words(usage));
     }
@@ -88,6 +93,7 @@ pub fn status(record: &RunRecord, around: &Surroundings<'_>) -> String {
     if let Some(error) = run_error(record) {
         let _ = writeln!(text, "{}", visible(&error.message, false));
     }
+    text.push_str(&agents(record, ""));
     if let Some(usage) = &record.usage {
         let _ = writeln!(text, "{}", usage_words(usage));
     }
@@ -95,7 +101,7 @@ pub fn status(record: &RunRecord, around: &Surroundings<'_>) -> String {
     let keys = record.tasks.iter().map(|task| task.key.chars().count());
     let width = keys.max().unwrap_or(0).min(terminal.width / 3);
     for task in &record.tasks {
-        text.push_str(&task_line(task, width, terminal));
+        text.push_str(&task_line(task, width, around));
     }
     let commands = next_commands(record, around);
     if around.logs.is_some() || !commands.is_empty() {
@@ -114,7 +120,8 @@ pub fn status(record: &RunRecord, around: &Surroundings<'_>) -> String {
     text
 }
 
-fn task_line(task: &TaskRecord, width: usize, terminal: &Terminal) -> String {
+fn task_line(task: &TaskRecord, width: usize, around: &Surroundings<'_>) -> String {
+    let terminal = &around.terminal;
     let (mark, style) = mark(task.status);
     let mut words = task.status.name().to_owned();
     if let Some(round) = task.rounds.last() {
@@ -125,7 +132,15 @@ fn task_line(task: &TaskRecord, width: usize, terminal: &Terminal) -> String {
     if let (Some(started), Some(finished)) = (task.started, task.finished) {
         let _ = write!(words, ", {}", elapsed(started.until(finished)));
     }
-    let why = why(task);
+    if let Some(turn) = task.turns.last().filter(|turn| turn.error.is_none()) {
+        let _ = write!(words, ", by {}", turn.agent);
+    }
+    if let Some(usage) = &task.usage {
+        let sum = usage.input.saturating_add(usage.output);
+        let tokens = if sum == 1 { "token" } else { "tokens" };
+        let _ = write!(words, ", {} {tokens}", count(sum));
+    }
+    let why = why(task, around.now);
     if !why.is_empty() {
         let _ = write!(words, ": {why}");
     }
@@ -154,19 +169,36 @@ fn mark(status: TaskStatus) -> (&'static str, Style) {
 }
 
 /// Why a task stands where it stands, if there is something to say.
-fn why(task: &TaskRecord) -> String {
+fn why(task: &TaskRecord, now: Timestamp) -> String {
     match (&task.error, &task.reason) {
-        (Some(error), _) => match (task.status, error.reset_at) {
-            (TaskStatus::Paused, Some(reset)) => {
-                format!("waits for its quota until {}", clock_time(reset))
-            }
-            (_, _) => error.message.clone(),
-        },
+        (Some(error), _) if is_paused(task) => {
+            let agent = limited(task).map(|turn| turn.agent.as_str());
+            words::waits(agent, error.reset_at, now)
+        }
+        (Some(error), _) => error.message.clone(),
         (None, Some((reason, dependency))) => {
             reason_words(reason, dependency.as_deref().unwrap_or_default())
         }
         (None, None) => String::new(),
     }
+}
+
+/// Whether it waits for a quota.
+fn is_paused(task: &TaskRecord) -> bool {
+    match task.status {
+        TaskStatus::Paused | TaskStatus::Settled(Status::Paused) => true,
+        TaskStatus::Waiting | TaskStatus::Active | TaskStatus::Settled(_) => false,
+    }
+}
+
+/// The turn whose limit ends when the wait of a task does: of a list, the first member to be had again.
+fn limited(task: &TaskRecord) -> Option<&TurnRecord> {
+    let reset = task.error.as_ref()?.reset_at;
+    let is_it = |turn: &&TurnRecord| {
+        let error = turn.error.as_ref();
+        error.is_some_and(|error| error.code == FaultCode::Quota && error.reset_at == reset)
+    };
+    task.turns.iter().rev().find(is_it)
 }
 
 /// The tasks that went wrong or wait, the first few.
@@ -183,7 +215,8 @@ fn told(record: &RunRecord) -> impl Iterator<Item = &TaskRecord> {
 }
 
 /// What went wrong with a task: its own last output, then the message and its place.
-fn trouble(task: &TaskRecord, logs: Option<&str>, terminal: &Terminal) -> String {
+fn trouble(task: &TaskRecord, around: &Surroundings<'_>) -> String {
+    let terminal = &around.terminal;
     let (mark, style) = mark(task.status);
     let mut text = String::new();
     if let Some(output) = task
@@ -191,10 +224,10 @@ fn trouble(task: &TaskRecord, logs: Option<&str>, terminal: &Terminal) -> String
         .as_ref()
         .and_then(|error| error.output.as_deref())
     {
-        text.push_str(&last_output(&task.key, output, logs, terminal));
+        text.push_str(&last_output(&task.key, output, around.logs, terminal));
     }
     let key = terminal.paint(Style::Bold, &task.key);
-    let why = visible(&why(task), false).replace('\n', "\n    ");
+    let why = visible(&why(task, around.now), false).replace('\n', "\n    ");
     let _ = write!(
         text,
         "{} {key} {}",
@@ -203,6 +236,11 @@ fn trouble(task: &TaskRecord, logs: Option<&str>, terminal: &Terminal) -> String
     );
     if !why.is_empty() {
         let _ = write!(text, ": {why}");
+    }
+    if let Some(error) = task.error.as_ref().filter(|_| is_paused(task)) {
+        let turn = limited(task).and_then(|turn| turn.error.as_ref());
+        let message = turn.map_or(&error.message, |error| &error.message);
+        let _ = write!(text, "\n    {}", one_line(message, MAX_MESSAGE));
     }
     if let Some(place) = task.error.as_ref().and_then(|error| error.span.as_ref()) {
         let _ = write!(text, "\n    at {place}");
@@ -290,6 +328,72 @@ fn counts(record: &RunRecord) -> String {
     text
 }
 
+/// Who took turns, and who handed over to whom: a line of all agents, then one for each hand-over.
+fn agents(record: &RunRecord, indent: &str) -> String {
+    let mut turns: Vec<(&str, usize, usize)> = Vec::new();
+    for turn in record.tasks.iter().flat_map(|task| &task.turns) {
+        // A turn that was stopped has not failed.
+        let error = turn.error.as_ref();
+        let failed = usize::from(error.is_some_and(|error| error.code != FaultCode::Aborted));
+        match turns.iter_mut().find(|(agent, ..)| *agent == turn.agent) {
+            Some((_, all, bad)) => {
+                *all += 1;
+                *bad += failed;
+            }
+            None => turns.push((&turn.agent, 1, failed)),
+        }
+    }
+    if turns.is_empty() {
+        return String::new();
+    }
+    let words: Vec<String> = turns
+        .iter()
+        .map(|(agent, all, bad)| match bad {
+            0 => format!("{agent} ({})", counted(*all, "turn")),
+            1 if *all == 1 => format!("{agent} (1 turn, failed)"),
+            bad if bad == all => format!("{agent} ({all} turns, all failed)"),
+            bad => format!("{agent} ({}, {bad} failed)", counted(*all, "turn")),
+        })
+        .collect();
+    let mut lines = vec![words.join(", ")];
+    let mut handed: Vec<(String, usize)> = Vec::new();
+    for task in &record.tasks {
+        for one in &task.fallback {
+            let why = match one.failure {
+                Handover::Quota => "at a limit",
+                Handover::Unavailable => "at an outage",
+            };
+            let line = format!("{}: {} handed over to {} {why}", task.key, one.from, one.to);
+            match handed.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, times)) => *times += 1,
+                None => handed.push((line, 1)),
+            }
+        }
+    }
+    let more = handed.len().saturating_sub(TASKS_TOLD);
+    lines.extend(
+        handed
+            .into_iter()
+            .take(TASKS_TOLD)
+            .map(|(line, times)| match times {
+                1 => line,
+                _ => format!("{line}, {times} times"),
+            }),
+    );
+    if more > 0 {
+        lines.push(format!("and {} more", counted(more, "hand-over")));
+    }
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let name = match at {
+            0 => "agents",
+            _ => "",
+        };
+        let _ = writeln!(text, "{indent}{name:6}  {line}");
+    }
+    text
+}
+
 fn usage_words(usage: &outpost_runtime::event::Usage) -> String {
     let mut text = format!("{} input, {} output tokens", usage.input, usage.output);
     if let Some(cached) = usage.cached {
@@ -330,17 +434,6 @@ pub fn style_of(status: RunStatus) -> Style {
         RunStatus::Running => Style::Hint,
         RunStatus::Interrupted => Style::Warn,
         RunStatus::Ended(status) => mark(TaskStatus::Settled(status)).1,
-    }
-}
-
-/// A time as the user's clock shows it.
-pub fn clock_time(at: Timestamp) -> String {
-    match jiff::Timestamp::from_millisecond(at.0) {
-        Ok(time) => time
-            .to_zoned_datetime(jiff::tz::TimeZone::system())
-            .strftime("%Y-%m-%d %H:%M:%S")
-            .to_string(),
-        Err(_) => at.rfc3339(),
     }
 }
 
@@ -458,6 +551,7 @@ mod tests {
         saved: true,
         logs: Some(".outpost/runs/k3x9q2ab/logs"),
         took: Duration::from_millis(4900),
+        now: Timestamp(1_790_000_010_000),
         terminal: Terminal {
             color: false,
             live: false,

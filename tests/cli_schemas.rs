@@ -348,3 +348,207 @@ fn runs_that_end_otherwise_fit() {
         assert!(kinds.iter().any(|one| one == kind), "{kind}: {kinds:?}");
     }
 }
+
+/// Scripted agents, one of them in a list, and a CLI that a file declares.
+const AGENTS: &str = r#"secret TOKEN
+type Review { approved: bool }
+harness fake {
+  command: ["sh", "./fake.sh"]
+  event conversation { when: { "t": "session" }  id: "id" }
+  event text { when: { "t": "say" }  text: "text" }
+  event tool { when: { "t": "tool" }  name: "name"  input: "input" }
+  event usage { when: { "t": "usage" }  input: "in"  output: "out" }
+  event retry { when: { "t": "retry" }  text: "text" }
+  event failure { when: { "t": "oops" }  text: "text" }
+  event result { when: { "t": "result" }  text: "text" }
+  event finished { when: { "t": "end" } }
+  supports: [continue]
+  continueArgument: ["--again"]
+}
+agent fake-one { harness: fake  env { TOKEN: secret.TOKEN } }
+agent first {
+  harness: scripted
+  turns: [{ fail: quota, message: "weekly", resetIn: 3h }, { fail: quota, resetIn: 3h }]
+}
+agent second {
+  harness: scripted
+  turns: [{ tools: [{ name: "Read", input: { path: "a" } }, { name: "Stop" }], text: "well", usage: { input: 5, output: 1 } }]
+}
+agent team { fallback: [first, second]  on: [quota] }
+workflow agents {
+  onQuota: pause(maxWait: 1s)
+  task listed { agent: team  brief: "go" }
+  task asked { agent: fake-one  brief: "go"  response: Review  repairs: 1 }
+  task waits { after: [listed, asked]  agent: first  brief: "go" }
+  output: waits.text
+}
+"#;
+
+const FAKE: &str = r#"
+cat > prompt
+say() { printf '%s\n' "$1"; }
+say '{"t":"session","id":"talk-1"}'
+say '{"t":"say","text":"\u001b[2J my token is s3cret\"sl\/ash"}'
+say 'the token is s3cret"sl/ash, or "s3cret\"sl/ash"'
+for n in 1 2 3 4 5; do say '{"t":"tool","name":"Bash","input":{"command":"ls"}}'; done
+say '{"t":"usage","in":7,"out":2}'
+say '{"t":"retry","text":"overloaded"}'
+if test -e asked; then say '{"t":"result","text":"<response>{\"approved\":true}</response>"}'
+else touch asked; say '{"t":"result","text":"I forgot the form"}'; fi
+say '{"t":"end"}'
+"#;
+
+const SECRET: &str = "s3cret\"sl/ash";
+
+/// The project of the agents, and a call of the binary in it that knows the secret.
+fn with_agents() -> (Project, impl Fn(&Project, &[&str]) -> project::Ended) {
+    let project = Project::new(&[("agents.outpost", AGENTS), ("fake.sh", FAKE)]);
+    let call = |project: &Project, arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        command.env("TOKEN", SECRET);
+        project::ended(command)
+    };
+    (project, call)
+}
+
+#[test]
+fn runs_with_agents_fit() {
+    let (project, call) = with_agents();
+    let run = project.run.clone();
+    let arguments = [
+        "run",
+        "agents.outpost",
+        "--run-id",
+        &run,
+        "--format",
+        "json",
+    ];
+    let live = ["--events", "events", "--live"];
+    let ended = call(&project, &[&arguments[..], &live].concat());
+    assert_eq!(ended.code, Some(3), "{ended}");
+    let report: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
+    fits("report", &report);
+    assert_eq!(
+        report["tasks"][0]["fallback"][0]["to"], "second",
+        "{report}"
+    );
+    assert_eq!(
+        report["tasks"][1]["turns"][1]["agent"], "fake-one",
+        "{report}"
+    );
+
+    let text = fs::read_to_string(project.path("events")).expect("they were written");
+    let mut last = 0;
+    let mut did = Vec::new();
+    let mut kept = String::new();
+    for line in text.lines() {
+        let event: Value = serde_json::from_str(line).expect("a line is JSON");
+        fits("events", &event);
+        let seq = event["seq"].as_u64().expect("it has a number");
+        assert!(seq >= last, "{line}");
+        last = seq;
+        if event["live"] != json!(true) {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        if event["kind"] == "agent" {
+            did.push((
+                event["did"].as_str().expect("a word").to_owned(),
+                event["live"] == json!(true),
+            ));
+        }
+    }
+    for (word, live) in [
+        ("began", false),
+        ("answered", false),
+        ("failed", false),
+        ("text", true),
+        ("tool", true),
+        ("usage", true),
+        ("retry", true),
+        ("stuck", true),
+        ("raw", true),
+    ] {
+        assert!(did.contains(&(word.to_owned(), live)), "{word}: {did:?}");
+    }
+    // What is durable is the same without them.
+    let events = project.call(&["events", &run, "--format", "ndjson"]);
+    assert_eq!(events.stdout, kept);
+    assert!(events_fit(&kept).iter().any(|kind| kind == "fallback"));
+    fits(
+        "report",
+        &project.json(&["status", &run, "--format", "json"]),
+    );
+}
+
+#[test]
+fn what_agents_do_is_written_only_where_it_is_asked_for() {
+    let (project, call) = with_agents();
+    let arguments = ["run", "agents.outpost", "--ephemeral", "--events", "events"];
+    let ended = call(&project, &arguments);
+    assert_eq!(ended.code, Some(3), "{ended}");
+    let text = fs::read_to_string(project.path("events")).expect("they were written");
+    assert!(
+        text.contains(r#""did":"answered""#) && !text.contains("live"),
+        "{text}"
+    );
+    let refused = call(&project, &["run", "agents.outpost", "--live"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+}
+
+#[test]
+fn a_sink_that_fails_changes_nothing() {
+    let (project, call) = with_agents();
+    let arguments = [
+        "run",
+        "agents.outpost",
+        "--events",
+        "/dev/full",
+        "--live",
+        "-vv",
+    ];
+    let ended = call(&project, &arguments);
+    assert_eq!(ended.code, Some(3), "{ended}");
+    let told = ended
+        .stderr
+        .matches("events are no longer reported")
+        .count();
+    assert_eq!(told, 1, "{ended}");
+    assert!(
+        ended.stderr.contains("waits for the quota of first"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn a_secret_that_an_agent_prints_reaches_nobody() {
+    let (project, call) = with_agents();
+    let run = project.run.clone();
+    let arguments = [
+        "run",
+        "agents.outpost",
+        "--run-id",
+        &run,
+        "--format",
+        "json",
+        "--events",
+        "events",
+        "--live",
+        "-vv",
+    ];
+    let ended = call(&project, &arguments);
+    let events = fs::read_to_string(project.path("events")).expect("they were written");
+    let logs = project.call(&["logs", &run]);
+    for text in [&ended.stdout, &ended.stderr, &events, &logs.stdout] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+    for text in [&ended.stderr, &events, &logs.stdout] {
+        assert!(text.contains("my token is ***"), "{text}");
+    }
+    assert!(
+        ended.stderr.contains(r#"the token is ***, or "***""#),
+        "{ended}"
+    );
+    // What an agent says cannot steer a terminal.
+    assert!(!ended.stderr.contains('\u{1b}'), "{ended}");
+}

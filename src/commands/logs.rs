@@ -116,11 +116,36 @@ fn title(key: &str, name: &str) -> String {
     if parts.next() == Some("check") {
         words.push_str(", check");
     }
-    match parts.next() {
-        Some("" | "result") | None => {}
-        Some(step) => words.push_str(&format!(", {step}")),
+    let (step, turn) = turn_of(parts.next().unwrap_or_default());
+    match step {
+        "" | "result" => {}
+        step => words.push_str(&format!(", {step}")),
+    }
+    if let Some([member, pass, repair]) = turn {
+        // What is as usual is not said.
+        if member > 1 {
+            words.push_str(&format!(", agent {member} of its list"));
+        }
+        if pass > 1 {
+            words.push_str(&format!(", pass {pass}"));
+        }
+        if repair > 0 {
+            words.push_str(&format!(", repair {repair}"));
+        }
     }
     format!("{words}, {stream}")
+}
+
+/// A step's path, and which of its turns: `review.2-1-0` is the first pass of the second agent of a list.
+fn turn_of(step: &str) -> (&str, Option<[u32; 3]>) {
+    let Some((path, turn)) = step.rsplit_once('.') else {
+        return (step, None);
+    };
+    let numbers: Option<Vec<u32>> = turn.split('-').map(|one| one.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([member, pass, repair]) => (path, Some([*member, *pass, *repair])),
+        Some(_) | None => (step, None),
+    }
 }
 
 /// Prints what is new in streams, under a title whenever the stream changes.
@@ -188,6 +213,18 @@ mod tests {
         assert_eq!(
             title("deps", "1-0-attempt-.out"),
             "deps, attempt 1, standard output"
+        );
+        assert_eq!(
+            title("fix", "1-2-check-review.2-1-0.out"),
+            "fix, attempt 1, round 2, check, review, agent 2 of its list, standard output"
+        );
+        assert_eq!(
+            title("fix", "1-0-attempt-result.1-2-1.err"),
+            "fix, attempt 1, pass 2, repair 1, standard error"
+        );
+        assert_eq!(
+            title("fix", "1-0-attempt-work.tests.out"),
+            "fix, attempt 1, work.tests, standard output"
         );
     }
 

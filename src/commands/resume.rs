@@ -6,6 +6,7 @@ use crate::choose;
 use crate::exit::{Exit, Failure, read_or_not};
 use crate::files::Project;
 use crate::host::{Session, Wishes};
+use crate::progress::Detail;
 use crate::source::{self, Source};
 use crate::terminal::{Streams, Style, Terminal, visible};
 use outpost_runtime::clock::{Clock, SystemClock};
@@ -42,8 +43,10 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
     let resumption = resume(&project.root, &run, &plan, &options, now).map_err(choose::failure)?;
     let what = resumption.plan();
     let refused = refusal(what);
+    let detail = arguments.verbosity.detail();
     let text = match &refused {
         Some(_) => tell(what, &record, &source, &streams.err),
+        None if detail == Detail::Quiet => String::new(),
         None if runs(what) => tell(what, &record, &source, &streams.err),
         None => format!("run `{run}` has nothing left to run\n"),
     };
@@ -57,9 +60,12 @@ pub fn run(arguments: ResumeArguments, streams: Streams) -> Result<Exit, Failure
     }
     let wishes = Wishes {
         events: arguments.events,
+        live: arguments.live,
+        detail,
         format: arguments.format,
     };
     let (session, host) = Session::open(&project, &plan, &wishes, streams)?;
+    session.expect(count_of_runs(resumption.plan()));
     session.drive(&project, &plan, false, resumption.proceed(host))
 }
 
@@ -98,10 +104,16 @@ fn show_only(
 }
 
 fn runs(plan: &ResumePlan) -> bool {
-    plan.tasks.iter().any(|task| match task.action {
+    count_of_runs(plan) > 0
+}
+
+/// How many tasks will run.
+fn count_of_runs(plan: &ResumePlan) -> usize {
+    let tasks = plan.tasks.iter().filter(|task| match task.action {
         TaskAction::Rerun | TaskAction::Run => true,
         TaskAction::Reuse | TaskAction::Blocked => false,
-    })
+    });
+    tasks.count()
 }
 
 /// What will happen, in words: changes with their places, then the tasks.

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::{Project, unreadable};
 use crate::host::{Session, Wishes};
 use crate::inputs;
+use crate::progress::Detail;
 use crate::source;
 use crate::terminal::Streams;
 use outpost_compiler::eval::Types;
@@ -32,10 +33,12 @@ pub fn run(arguments: RunArguments, streams: Streams) -> Result<Exit, Failure> {
     let values = inputs::fit(plan.workflow(), &given, &Types(&source.program))?;
     let wishes = Wishes {
         events: arguments.events,
+        live: arguments.live,
+        detail: arguments.verbosity.detail(),
         format: arguments.format,
     };
     let (session, host) = Session::open(&project, &plan, &wishes, streams)?;
-    if !arguments.ephemeral {
+    if !arguments.ephemeral && wishes.detail > Detail::Quiet {
         tell_of_others(&project, &plan, &name)?;
     }
     let options = StartOptions {

@@ -8,6 +8,7 @@ use crate::fitness::{self, Fitness};
 use crate::host::logs_of;
 use crate::summary::{self, Surroundings};
 use crate::terminal::{Streams, Style};
+use outpost_runtime::clock::{Clock, SystemClock};
 use outpost_runtime::open_run;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -39,6 +40,7 @@ pub fn run(arguments: StatusArguments, streams: Streams) -> Result<Exit, Failure
                 saved: true,
                 logs: logs.as_deref(),
                 took: Duration::ZERO,
+                now: SystemClock::new().now().wall,
                 terminal: streams.out,
             };
             out.write_all(summary::status(record, &around).as_bytes())?;
