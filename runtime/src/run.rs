@@ -1026,6 +1026,7 @@ impl Run {
             State::Active | State::Paused | State::Settled(Status::Cancelled)
         );
         let paused = run.state == State::Paused;
+        let cancelled = run.state == State::Settled(Status::Cancelled);
         run.state = if paused {
             State::Paused
         } else {
@@ -1043,9 +1044,12 @@ impl Run {
         if !paused {
             detail.error = None;
         }
-        match &mut detail.agent {
-            Some(agent) => agent.interrupted = agent.conversation.is_some(),
-            None => {}
+        if let Some(agent) = &mut detail.agent {
+            agent.interrupted = agent.conversation.is_some();
+            if cancelled {
+                // Its turn failed because it was stopped.
+                agent.error = None;
+            }
         }
         if !interrupted {
             detail.forget_steps();

@@ -300,7 +300,11 @@ impl Case {
             if ended == Ok(RunStatus::Ended(Status::Done)) {
                 break;
             }
-            let next = self.resume(last, Resume::at(*at));
+            let how = Resume {
+                retry_incomplete: self.script.retry_incomplete,
+                ..Resume::at(*at)
+            };
+            let next = self.resume(last, how);
             sessions.push(next);
         }
     }

@@ -33,6 +33,9 @@ pub struct Script {
     /// When the run is resumed, after its first start, as long as it is not done.
     #[serde(default)]
     pub resume_at_ms: Vec<u64>,
+    /// Whether what was live or cancelled may then run again.
+    #[serde(default)]
+    pub retry_incomplete: bool,
     /// A run that was stopped has less of its budget left: it fails for that all the same, but not at the same task.
     #[serde(default)]
     pub spent_anyway: bool,

@@ -52,9 +52,12 @@ fn stopped_before(
     let first = match before.last() {
         None => case.start(Some(place.stop)),
         Some(last) => {
-            let stop = Some(place.stop);
-            let how = Resume::at(at_ms);
-            case.resume(last, Resume { stop, ..how })
+            let how = Resume {
+                at_ms,
+                retry_incomplete: case.script.retry_incomplete,
+                stop: Some(place.stop),
+            };
+            case.resume(last, how)
         }
     };
     if let Ok(record) = &first.ended {
