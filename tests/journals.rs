@@ -96,3 +96,49 @@ fn a_kept_run_knows_what_it_was_started_from() {
         }
     }
 }
+
+/// What agents did is in the formats from 2 on.
+#[test]
+fn a_kept_run_of_agents_is_shown_as_it_was() {
+    let mut with_agents = kept();
+    with_agents.retain(|(format, _)| !format.ends_with("1"));
+    assert!(!with_agents.is_empty());
+    for (format, project) in with_agents {
+        let end = project.call(&["status", "kept", "--format", "json"]);
+        let status: Value = serde_json::from_str(&end.stdout).expect("it is JSON");
+        let review = &status["tasks"][3];
+        assert_eq!(review["key"], "review", "{}: {end}", format.display());
+        // The list began anew after its pause.
+        assert_eq!(review["attempts"], 2);
+        assert_eq!(review["value"]["value"], json!({ "approved": true }));
+        assert_eq!(review["value"]["conversation"], "second/second-2");
+        assert_eq!(review["value"]["fallback"]["selected"]["name"], "second");
+        let turns = review["turns"].as_array().expect("its agents took turns");
+        let agents: Vec<&Value> = turns.iter().map(|turn| &turn["agent"]).collect();
+        assert_eq!(agents, ["first", "second", "first", "second", "second"]);
+        assert_eq!(turns[0]["error"]["code"], "quota");
+        assert_eq!(review["fallback"].as_array().map(Vec::len), Some(2));
+        assert_eq!(review["usage"]["input"], 10);
+        assert_eq!(review["usage"]["output"], 13);
+    }
+}
+
+/// The rows themselves: a pause, hand-overs and an answer that was mended.
+#[test]
+fn the_events_of_a_kept_run_of_agents_are_told() {
+    let mut with_agents = kept();
+    with_agents.retain(|(format, _)| !format.ends_with("1"));
+    for (format, project) in with_agents {
+        let end = project.call(&["events", "kept", "--format", "ndjson"]);
+        let events: Vec<Value> = end
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("it is JSON"))
+            .collect();
+        let count = |kind: &str| events.iter().filter(|event| event["kind"] == kind).count();
+        assert_eq!(count("quota"), 1, "{}: {end}", format.display());
+        assert_eq!(count("fallback"), 2);
+        let repaired = |event: &&Value| event["kind"] == "agent" && event["repair"] == 1;
+        assert_eq!(events.iter().filter(repaired).count(), 1);
+    }
+}

@@ -138,7 +138,7 @@ impl Run {
             if turned.repair < declared.repairs {
                 return Ok(TurnEnd::Again(problem.clone()));
             }
-            let message = format!("the answer of `{}` {problem}", turned.agent);
+            let message = format!("the answer of `{}` cannot be used: {problem}", turned.agent);
             let mut fault = Fault::new(FaultCode::Response, message);
             fault.output = Some(crate::fault::end_of(&answer.text));
             return Err(Box::new(fault));

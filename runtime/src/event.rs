@@ -261,6 +261,28 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What several turns of one step used: complete only if all of them were, with a model only if it was one.
+    pub fn together(sum: Option<&Usage>, other: &Usage) -> Usage {
+        let Some(sum) = sum else {
+            return other.clone();
+        };
+        let mut both = sum.clone();
+        both.add(other);
+        if both.complete != Some(false) {
+            both.complete = sum.complete.filter(|_| sum.complete == other.complete);
+        }
+        both.model = both.model.filter(|_| sum.model == other.model);
+        both
+    }
+
+    /// What a turn used of which nothing was reported: that is not zero.
+    pub fn unknown() -> Usage {
+        Usage {
+            complete: Some(false),
+            ..Usage::default()
+        }
+    }
+
     /// Adds another report.
     pub fn add(&mut self, other: &Usage) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
@@ -356,6 +378,27 @@ pub struct Turned {
     /// How it left its sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
+}
+
+impl Turned {
+    /// Whether its agent may have used tokens. One that could not be asked has not.
+    pub fn took_place(&self) -> bool {
+        match &self.end {
+            TurnEnd::Failed(fault) | TurnEnd::Anew(fault) => {
+                !matches!(fault.code, FaultCode::Configuration | FaultCode::Prompt)
+            }
+            TurnEnd::Answered(_) | TurnEnd::Again(_) | TurnEnd::Pass => true,
+        }
+    }
+
+    /// The tokens of its step, with those of the turns before it.
+    pub fn usage_with(&self, before: Option<&Usage>) -> Option<Usage> {
+        match (&self.usage, self.took_place()) {
+            (Some(usage), _) => Some(Usage::together(before, usage)),
+            (None, true) => Some(Usage::together(before, &Usage::unknown())),
+            (None, false) => before.cloned(),
+        }
+    }
 }
 
 /// The kinds of events.

@@ -246,12 +246,12 @@ impl RunRecord {
             return;
         };
         let usage = match &event.kind {
-            EventKind::Usage { usage, .. } => Some(usage),
-            EventKind::Turn { turn, .. } => turn.usage.as_ref(),
+            EventKind::Usage { usage, .. } => Some(usage.clone()),
+            EventKind::Turn { turn, .. } => turn.usage_with(None),
             _ => None,
         };
         if let Some(usage) = usage {
-            self.usage.get_or_insert_default().add(usage);
+            self.usage.get_or_insert_default().add(&usage);
         }
         let reason = match &event.kind {
             EventKind::Settled {
@@ -370,8 +370,8 @@ impl TaskRecord {
             }
             EventKind::Usage { usage, .. } => self.usage.get_or_insert_default().add(usage),
             EventKind::Turn { turn, .. } => {
-                if let Some(usage) = &turn.usage {
-                    self.usage.get_or_insert_default().add(usage);
+                if let Some(usage) = turn.usage_with(None) {
+                    self.usage.get_or_insert_default().add(&usage);
                 }
                 self.turns.push(TurnRecord {
                     step: turn.step.clone(),

@@ -12,6 +12,7 @@ use crate::event::{
 use crate::fault::{Fault, FaultCode};
 use crate::queue::TaskSet;
 use crate::spending::Spending;
+use crate::walk::{self, Next};
 use outpost_compiler::plan::Plan;
 use outpost_compiler::program::{Loop, OnError, OnQuota, TaskId, TaskKind, Trigger};
 use outpost_stdlib::Value;
@@ -478,6 +479,7 @@ impl Run {
             EventKind::QuotaPaused { task, error, .. } => {
                 let active = self.detail(*task).active.as_ref();
                 let last = active.and_then(|active| active.quota.as_ref()?.reset_at);
+                let of_list = self.is_at_a_list(*task);
                 self.leave(*task);
                 let detail = self.detail(*task);
                 let pause = Pause {
@@ -490,7 +492,7 @@ impl Run {
                         Some(_) | None => reset,
                     }),
                     in_process: false,
-                    conversation: detail.pause_agent(),
+                    conversation: detail.pause_agent(of_list),
                 };
                 detail.series = 0;
                 detail.pause = Some(pause);
@@ -579,6 +581,17 @@ impl Run {
         self.tidy();
     }
 
+    /// Whether the step that a task is at has a list of agents.
+    fn is_at_a_list(&self, task: TaskId) -> bool {
+        match walk::next(self, task, self.view(task)) {
+            Ok(Next::Action(pending)) => {
+                let members = walk::members(self, task, &pending);
+                members.is_ok_and(|members| members.agents.len() > 1)
+            }
+            Ok(Next::Value(_) | Next::Accept | Next::Reject(_)) | Err(_) => false,
+        }
+    }
+
     /// The detail of a task, made when first needed.
     pub(crate) fn detail(&mut self, task: TaskId) -> &mut Detail {
         self.tasks[task.index()].detail.get_or_insert_default()
@@ -656,8 +669,13 @@ impl Run {
 
     fn turned(&mut self, task: TaskId, turn: &Turned) {
         *self.turns.entry(turn.agent.clone()).or_default() += 1;
-        if let Some(usage) = &turn.usage {
-            self.spend(task, usage, Some(&turn.agent));
+        match &turn.usage {
+            Some(usage) => self.spend(task, usage, Some(&turn.agent)),
+            None if turn.took_place() => {
+                self.spent.add_unknown();
+                self.notice_spending(task);
+            }
+            None => {}
         }
         if let (Some(conversation), Some(total)) = (&turn.conversation, &turn.total) {
             let of = (turn.agent.clone(), conversation.clone());
@@ -665,9 +683,7 @@ impl Run {
         }
         let detail = self.detail(task);
         let step = detail.agent_step(&turn.step);
-        if let Some(usage) = &turn.usage {
-            step.usage.get_or_insert_default().add(usage);
-        }
+        step.usage = turn.usage_with(step.usage.as_ref());
         step.head = step.head.take().or(turn.head.clone());
         step.interrupted = false;
         if let Some(conversation) = &turn.conversation {
@@ -696,6 +712,10 @@ impl Run {
     /// Counts tokens, and notices when they are more than the budget holds (SEMANTICS B2, B3).
     fn spend(&mut self, task: TaskId, usage: &Usage, agent: Option<&str>) {
         self.spent.add(&self.plan, usage, agent);
+        self.notice_spending(task);
+    }
+
+    fn notice_spending(&mut self, task: TaskId) {
         if self.halt.is_none()
             && self.over.is_none()
             && let Some((code, message)) = self.spent.over(&self.plan, self.budget_attempts)
@@ -1154,13 +1174,13 @@ impl Detail {
 
     /// What is left of the agent step after a quota pause: a plain agent goes on in its conversation,
     /// a list begins again with its first member (SEMANTICS Q5). Gives the conversation.
-    fn pause_agent(&mut self) -> Option<String> {
+    fn pause_agent(&mut self, of_list: bool) -> Option<String> {
         let step = self.agent.as_mut()?;
         step.error = None;
         let conversation = step.conversation.clone();
-        match step.stopped.is_empty() {
-            true => step.interrupted = conversation.is_some(),
-            false => self.agent = None,
+        match of_list {
+            true => self.agent = None,
+            false => step.interrupted = conversation.is_some(),
         }
         conversation.map(|(agent, id)| format!("{agent}/{id}"))
     }

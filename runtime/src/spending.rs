@@ -44,6 +44,11 @@ impl Spending {
         self.models.entry(of).or_default().add(usage);
     }
 
+    /// Takes into account that something was used, and nobody knows how much.
+    pub fn add_unknown(&mut self) {
+        self.incomplete = true;
+    }
+
     /// Why nothing more may be spent: a limit that was exceeded, or one that can no longer be kept.
     pub fn over(&self, plan: &Plan, attempts: Option<u64>) -> Option<(FaultCode, String)> {
         let policy = &plan.workflow().policy;

@@ -325,10 +325,7 @@ pub fn agent_result(
     turned: &Turned,
     answer: Answer,
 ) -> Value {
-    let mut usage = state.and_then(|state| state.usage.clone());
-    if let Some(more) = &turned.usage {
-        usage.get_or_insert_default().add(more);
-    }
+    let usage = turned.usage_with(state.and_then(|state| state.usage.as_ref()));
     let commits = answer.commits.into_iter().map(|(oid, subject)| {
         Value::object([("oid", Value::text(oid)), ("subject", Value::text(subject))])
     });
@@ -354,10 +351,7 @@ pub fn agent_result(
 
 /// What was not reported is not zero: it is incomplete.
 fn usage_value(usage: Option<Usage>) -> Value {
-    let usage = usage.unwrap_or(Usage {
-        complete: Some(false),
-        ..Usage::default()
-    });
+    let usage = usage.unwrap_or_else(Usage::unknown);
     let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
     Value::object([
         ("input", count(usage.input)),

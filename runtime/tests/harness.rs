@@ -713,6 +713,8 @@ fn a_file_can_declare_a_cli_that_prints_records() {
         brief_argument: words("--do"),
         model_argument: words("--model"),
         reasoning_argument: Vec::new(),
+        max_output_tokens_argument: words("--max-tokens"),
+        has_records: true,
         continue_argument: words("--again"),
         fork_argument: Vec::new(),
         bypass_arguments: words("--free"),

@@ -1,4 +1,4 @@
-//! Runs with real commands: what reaches them, what comes back, and that they end with the run.
+//! Runs with real commands and agents: what reaches them, what comes back, and that they end with the run.
 //!
 //! The harness has its own `main`, because the supervisor is this very program started again.
 
@@ -12,6 +12,9 @@
 )]
 
 #[cfg(target_os = "linux")]
+#[path = "local/agents.rs"]
+mod agents;
+#[cfg(target_os = "linux")]
 #[path = "local/linux.rs"]
 mod linux;
 
@@ -19,7 +22,9 @@ mod linux;
 fn main() {
     outpost_runtime::process::supervise_if_asked();
     let arguments = libtest_mimic::Arguments::from_args();
-    libtest_mimic::run(&arguments, linux::trials()).exit();
+    let mut trials = linux::trials();
+    trials.extend(agents::trials());
+    libtest_mimic::run(&arguments, trials).exit();
 }
 
 #[cfg(not(target_os = "linux"))]

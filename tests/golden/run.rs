@@ -2,6 +2,7 @@
 //!
 //! A case is a folder with `main.outpost` and `script.json`, mostly with `expect.json` too.
 //! It is run once undisturbed: what `expect.json` says must hold, and the public events, the output and the exit code are compared with a snapshot.
+//! A run that pauses is resumed at the times that `script.json` gives.
 //! Then it is stopped before each durable write and resumed, first without permission and then with it, and must come to the same end.
 
 #[path = "run/engine.rs"]
@@ -12,7 +13,7 @@ mod script;
 mod stops;
 
 use crate::{compare, entries};
-use engine::Session;
+use engine::{Asked, Call, Session};
 use libtest_mimic::Failed;
 use outpost_runtime::event::Status;
 use outpost_runtime::fault::FaultCode;
@@ -57,12 +58,53 @@ struct Expect {
     events: BTreeMap<String, usize>,
     /// How many actions may be in flight at one time.
     at_most: Option<usize>,
-    /// How long it takes on the virtual clock.
+    /// How each start of the run ended, where it is resumed.
+    ends: Option<Vec<String>>,
+    /// All tokens of the run: input and output.
+    tokens: Option<(u64, u64)>,
+    /// What agents were asked, turn by turn.
+    turns: Option<Vec<ExpectedTurn>>,
+    /// How long its last start takes on the virtual clock.
     took_ms: Option<u64>,
     /// How many different idempotency keys the actions of loops were given.
     idempotency_keys: Option<usize>,
-    /// The calls in their order: `task attempt`, in loops `task/phase attempt` or `task/phase/step attempt`.
+    /// The calls in their order: `task attempt`, in loops `task/phase attempt` or `task/phase/step attempt`;
+    /// of an agent with `agent#turn` behind.
     trace: Option<Vec<String>>,
+}
+
+/// What an agent was asked.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ExpectedTurn {
+    agent: String,
+    /// `new`, `continue a-1`, `fork a-1`.
+    start: String,
+    /// The brief.
+    brief: Option<String>,
+    /// What is in it.
+    #[serde(default)]
+    says: Vec<String>,
+    /// What is not in it.
+    #[serde(default)]
+    never_says: Vec<String>,
+}
+
+impl ExpectedTurn {
+    fn difference(&self, asked: &Asked) -> Option<String> {
+        let same = self.agent == asked.agent
+            && self.start == asked.start
+            && self
+                .brief
+                .as_ref()
+                .is_none_or(|brief| *brief == asked.brief)
+            && self.says.iter().all(|words| asked.brief.contains(words))
+            && !self
+                .never_says
+                .iter()
+                .any(|words| asked.brief.contains(words));
+        (!same).then(|| format!("another turn was asked for: {asked:?}"))
+    }
 }
 
 /// A field that is there, be it null.
@@ -78,32 +120,39 @@ pub fn test(folder: &Path) -> Result<(), Failed> {
         Err(_) => Expect::default(),
     };
     let case = engine::Case::compile(folder, script)?;
-    let whole = case.start(None);
-    let record = whole
-        .ended
-        .as_ref()
-        .map_err(|fault| format!("the run broke off: {fault}"))?;
-
-    compare(folder, "output", &shown(&whole, record));
-    let wrong = differences(&expect, &whole, record);
+    let story = case.story();
+    for session in &story {
+        if let Err(fault) = &session.ended {
+            return Err(format!("the run broke off: {fault}").into());
+        }
+    }
+    compare(folder, "output", &shown(&case.script, &story));
+    let wrong = differences(&expect, &story);
     if !wrong.is_empty() {
         return Err(wrong.join("\n").into());
     }
-    stops::everywhere(&case, &whole)
+    stops::everywhere(&case, &story)
 }
 
 /// The snapshot of a run.
-fn shown(whole: &Session, record: &RunRecord) -> String {
+fn shown(script: &Script, story: &[Session]) -> String {
     let mut text = String::new();
-    for event in &whole.events {
-        text.push_str(&serde_json::to_string(event).expect("an event is JSON"));
-        text.push('\n');
+    for (at, session) in story.iter().enumerate() {
+        if let Some(before) = at.checked_sub(1) {
+            let ms = script.resume_at_ms[before];
+            text.push_str(&format!("--- resumed at {ms} ms\n"));
+        }
+        for event in &session.events {
+            text.push_str(&serde_json::to_string(event).expect("an event is JSON"));
+            text.push('\n');
+        }
+        let Ok(record) = &session.ended else { continue };
+        if record.status == RunStatus::Ended(Status::Done) {
+            let output = serde_json::to_string(&record.output).expect("a value is JSON");
+            text.push_str(&format!("--- stdout\n{output}\n"));
+        }
+        text.push_str(&format!("--- exit {}\n", exit_code(record)));
     }
-    if record.status == RunStatus::Ended(Status::Done) {
-        let output = serde_json::to_string(&record.output).expect("a value is JSON");
-        text.push_str(&format!("--- stdout\n{output}\n"));
-    }
-    text.push_str(&format!("--- exit {}\n", exit_code(record)));
     text.replace(
         &format!("\"outpostc\":\"{}\"", env!("CARGO_PKG_VERSION")),
         "\"outpostc\":\"[version]\"",
@@ -126,8 +175,13 @@ fn exit_code(record: &RunRecord) -> u8 {
     }
 }
 
-fn differences(expect: &Expect, whole: &Session, record: &RunRecord) -> Vec<String> {
+fn differences(expect: &Expect, story: &[Session]) -> Vec<String> {
     let mut wrong = Vec::new();
+    let records: Vec<&RunRecord> = story.iter().flat_map(|session| &session.ended).collect();
+    let (Some(last), Some(record)) = (story.last(), records.last()) else {
+        return vec!["there is no end".to_owned()];
+    };
+    let calls: Vec<&Call> = story.iter().flat_map(|session| &session.calls).collect();
     let mut same = |what: &str, wanted: Option<Json>, is: Json| {
         if let Some(wanted) = wanted
             && wanted != is
@@ -170,11 +224,8 @@ fn differences(expect: &Expect, whole: &Session, record: &RunRecord) -> Vec<Stri
         );
     }
     for (kind, count) in &expect.events {
-        let is = whole
-            .events
-            .iter()
-            .filter(|event| event.kind == *kind)
-            .count();
+        let events = story.iter().flat_map(|session| &session.events);
+        let is = events.filter(|event| event.kind == *kind).count();
         same(
             &format!("events `{kind}`"),
             Some((*count).into()),
@@ -184,22 +235,38 @@ fn differences(expect: &Expect, whole: &Session, record: &RunRecord) -> Vec<Stri
     same(
         "ms",
         expect.took_ms.map(Json::from),
-        (whole.took.as_millis() as u64).into(),
+        (last.took.as_millis() as u64).into(),
     );
-    let in_loops = whole.calls.iter().filter(|call| call.round > 0);
+    let ends: Vec<&str> = records.iter().map(|record| record.status.name()).collect();
+    same("ends", expect.ends.clone().map(Json::from), ends.into());
+    let usage = record.usage.clone().unwrap_or_default();
+    same(
+        "tokens",
+        expect.tokens.map(|tokens| serde_json::json!(tokens)),
+        serde_json::json!([usage.input, usage.output]),
+    );
+    let in_loops = calls.iter().filter(|call| call.round > 0);
     let keys: BTreeSet<&str> = in_loops.map(|call| call.idempotency_key.as_str()).collect();
     same(
         "idempotency keys",
         expect.idempotency_keys.map(Json::from),
         keys.len().into(),
     );
-    let trace: Vec<String> = whole.calls.iter().map(|call| call.named()).collect();
+    let trace: Vec<String> = calls.iter().map(|call| call.named()).collect();
     same("trace", expect.trace.clone().map(Json::from), trace.into());
-    if expect.at_most.is_some_and(|most| whole.most_at_once > most) {
+    let most_at_once = story.iter().map(|session| session.most_at_once).max();
+    if most_at_once > expect.at_most.or(most_at_once) {
         wrong.push(format!(
-            "{} actions were in flight at one time",
-            whole.most_at_once
+            "{most_at_once:?} actions were in flight at one time"
         ));
+    }
+    if let Some(expected) = &expect.turns {
+        let asked: Vec<&Asked> = calls.iter().filter_map(|call| call.turn.as_ref()).collect();
+        let each = expected.iter().zip(&asked);
+        wrong.extend(each.filter_map(|(expected, asked)| expected.difference(asked)));
+        if expected.len() != asked.len() {
+            wrong.push(format!("{} turns were taken", asked.len()));
+        }
     }
     wrong
 }

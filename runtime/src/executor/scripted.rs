@@ -1,7 +1,9 @@
 //! An executor that answers from data: for tests, with the virtual clock.
 
 use crate::clock::VirtualClock;
-use crate::executor::{ActionId, ActionRequest, Executor, Outcome, Outcomes, StopHow, UsageReport};
+use crate::executor::{
+    ActionId, ActionRequest, Executor, Outcome, Outcomes, StopHow, TurnOutcome, UsageReport,
+};
 use crate::fault::{Fault, FaultCode};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,6 +21,8 @@ pub struct Answer {
     pub clean_up: Duration,
     /// Tokens it says it used, just before its end.
     pub usage: Vec<UsageReport>,
+    /// The name of its conversation that it tells at its beginning.
+    pub conversation: Option<String>,
 }
 
 impl Answer {
@@ -29,6 +33,7 @@ impl Answer {
             delay: Duration::ZERO,
             clean_up: Duration::ZERO,
             usage: Vec::new(),
+            conversation: None,
         }
     }
 
@@ -146,6 +151,9 @@ impl Executor for Scripted {
         state.live.insert(id, (answer.clone(), outcomes.clone()));
         state.most_at_once = state.most_at_once.max(state.live.len());
         drop(state);
+        if let Some(conversation) = answer.conversation {
+            outcomes.session(id, conversation, None);
+        }
         if let Some(outcome) = answer.outcome {
             self.end_after(id, answer.delay, outcome);
         }
@@ -160,8 +168,16 @@ impl Executor for Scripted {
             StopHow::Gracefully => answer.clean_up,
             StopHow::Now => Duration::ZERO,
         };
+        let fault = Box::new(Fault::new(FaultCode::Aborted, "stopped"));
+        let outcome = match &answer.outcome {
+            // What a turn has used is told, even if it comes to nothing.
+            Some(Outcome::Turned(turn)) => Outcome::Turned(Box::new(TurnOutcome {
+                result: Err(fault),
+                ..(**turn).clone()
+            })),
+            Some(Outcome::Done(_) | Outcome::Failed(_)) | None => Outcome::Failed(fault),
+        };
         drop(state);
-        let fault = Fault::new(FaultCode::Aborted, "stopped");
-        self.end_after(id, delay, Outcome::Failed(Box::new(fault)));
+        self.end_after(id, delay, outcome);
     }
 }

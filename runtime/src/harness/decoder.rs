@@ -428,7 +428,7 @@ impl<'h> Decoder<'h> {
             !self.is_structured && self.tail.iter().any(|byte| !byte.is_ascii_whitespace());
         let is_done = match self.harness.capabilities().finish {
             Finish::Required => false,
-            Finish::Optional => has_text || has_plain,
+            Finish::Optional => has_text || has_plain || self.answer.is_some(),
         };
         if is_done {
             return (TurnState::Done, None, Channel::Exit);

@@ -1,6 +1,6 @@
 //! A case on the real engine: the journal in memory, scripted actions, a virtual clock.
 
-use crate::run::script::{self, Script};
+use crate::run::script::Script;
 use libtest_mimic::Failed;
 use outpost_compiler::load::Memory;
 use outpost_compiler::plan::{self, Plan};
@@ -11,9 +11,10 @@ use outpost_runtime::clock::{Clock, Timestamp, VirtualClock};
 use outpost_runtime::event::{EventKind, Interrupt, Phase, Status};
 use outpost_runtime::executor::scripted::{Scripted, Trace};
 use outpost_runtime::executor::{ActionRequest, HostEnvironment, Work};
+use outpost_runtime::harness::Start;
 use outpost_runtime::journal::{Batch, Journal, JournalFault, sqlite};
 use outpost_runtime::{
-    Host, Observer, PublicEvent, ResumeOptions, RunFault, RunRecord, StartOptions,
+    Host, Observer, PublicEvent, ResumeOptions, RunFault, RunRecord, RunStatus, StartOptions,
 };
 use outpost_stdlib::Value;
 use std::cell::{Cell, RefCell};
@@ -63,7 +64,7 @@ pub struct Session {
 }
 
 /// An action that was started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Call {
     /// The task's key.
     pub task: String,
@@ -77,6 +78,37 @@ pub struct Call {
     pub attempt: u32,
     /// The key that it was given.
     pub idempotency_key: String,
+    /// What an agent was asked, if it is a turn.
+    pub turn: Option<Asked>,
+}
+
+/// What an agent was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The agent.
+    pub agent: String,
+    /// Which of its turns in this run it is, from 0.
+    pub number: u32,
+    /// In which conversation: `new`, `continue a-1`, `fork a-1`.
+    pub start: String,
+    /// What it was told.
+    pub brief: String,
+}
+
+impl Asked {
+    fn of(work: &Work) -> Option<Asked> {
+        let turn = work.turn()?;
+        Some(Asked {
+            agent: turn.name.clone(),
+            number: turn.number,
+            start: match &turn.start {
+                Start::New => "new".to_owned(),
+                Start::Continue(conversation) => format!("continue {conversation}"),
+                Start::Fork(conversation) => format!("fork {conversation}"),
+            },
+            brief: turn.brief.clone(),
+        })
+    }
 }
 
 impl Call {
@@ -88,6 +120,7 @@ impl Call {
             step: request.step.clone(),
             attempt: request.attempt,
             idempotency_key: request.idempotency_key.clone(),
+            turn: Asked::of(&request.work),
         }
     }
 
@@ -105,14 +138,52 @@ impl Call {
         address
     }
 
-    /// Which action of which round it is.
+    /// Which action of which round it is; of an agent also which of its turns.
     pub fn address(&self) -> String {
-        format!("{} of round {}", self.short_address(), self.round)
+        format!(
+            "{} of round {}{}",
+            self.short_address(),
+            self.round,
+            self.of_agent()
+        )
     }
 
     /// As a trace has it.
     pub fn named(&self) -> String {
-        format!("{} {}", self.short_address(), self.attempt)
+        format!(
+            "{} {}{}",
+            self.short_address(),
+            self.attempt,
+            self.of_agent()
+        )
+    }
+
+    fn of_agent(&self) -> String {
+        match &self.turn {
+            Some(asked) => format!(" {}#{}", asked.agent, asked.number + 1),
+            None => String::new(),
+        }
+    }
+}
+
+/// How a run is gone on with.
+#[derive(Clone, Copy, Default)]
+pub struct Resume {
+    /// When, after the first start.
+    pub at_ms: u64,
+    /// With `--retry-incomplete`.
+    pub retry_incomplete: bool,
+    /// The write before which it is stopped again, the first being 0.
+    pub stop: Option<usize>,
+}
+
+impl Resume {
+    /// Without permission, to its end.
+    pub fn at(at_ms: u64) -> Resume {
+        Resume {
+            at_ms,
+            ..Resume::default()
+        }
     }
 }
 
@@ -201,7 +272,7 @@ impl Case {
     /// A new run; it is stopped before a write, the first being 0.
     pub fn start(&self, stop: Option<usize>) -> Session {
         let root = tempfile::tempdir().expect("a temporary folder can be made");
-        let stage = Stage::new(self, stop);
+        let stage = Stage::new(self, stop, 0);
         let options = StartOptions {
             root: root.path().to_owned(),
             file: "main.outpost".to_owned(),
@@ -214,15 +285,39 @@ impl Case {
         stage.play(root, |host| outpost_runtime::start(plan, options, host))
     }
 
+    /// The run from its first start to its end, resumed as the script says.
+    pub fn story(&self) -> Vec<Session> {
+        let mut sessions = vec![self.start(None)];
+        self.go_on(&mut sessions, 0);
+        sessions
+    }
+
+    /// Resumes a run as the script says, as long as it is not done; `from` is the first of these times that counts.
+    pub fn go_on(&self, sessions: &mut Vec<Session>, from: usize) {
+        for at in &self.script.resume_at_ms[from..] {
+            let last = sessions.last().expect("there is a first start");
+            let ended = last.ended.as_ref().map(|record| record.status);
+            if ended == Ok(RunStatus::Ended(Status::Done)) {
+                break;
+            }
+            let how = Resume {
+                retry_incomplete: self.script.retry_incomplete,
+                ..Resume::at(*at)
+            };
+            let next = self.resume(last, how);
+            sessions.push(next);
+        }
+    }
+
     /// Goes on with a run that was stopped.
-    pub fn resume(&self, stopped: &Session, retry_incomplete: bool) -> Session {
+    pub fn resume(&self, stopped: &Session, how: Resume) -> Session {
         let root = copy_of(&stopped.root);
-        let stage = Stage::new(self, None);
+        let stage = Stage::new(self, how.stop, how.at_ms);
         for kind in &stopped.rows {
             stage.shared.note(kind, String::clone);
         }
         let options = ResumeOptions {
-            retry_incomplete,
+            retry_incomplete: how.retry_incomplete,
             ..ResumeOptions::default()
         };
         let plan = self.plan.clone();
@@ -265,14 +360,18 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(case: &Case, most: Option<usize>) -> Stage {
-        let clock = VirtualClock::new(Timestamp(START_MS));
+    fn new(case: &Case, most: Option<usize>, at_ms: u64) -> Stage {
+        let begin = Timestamp(START_MS).after(Duration::from_millis(at_ms));
+        let clock = VirtualClock::new(begin);
         let shared = Rc::<Shared>::default();
         let (script, failures) = (case.script.clone(), shared.clone());
         let time = clock.clone();
-        let answers = move |request: &ActionRequest, _| match &request.work {
-            Work::Command(_) => script.answer(request, failures.failures(&request.task)),
-            Work::Turn(turn) => script::turn(request, turn, time.now().wall),
+        let answers = move |request: &ActionRequest, _| {
+            let now = time.now().wall;
+            match &request.work {
+                Work::Command(_) => script.answer(request, failures.failures(&request.task), now),
+                Work::Turn(turn) => script.turn(request, turn, now),
+            }
         };
         let executor = Scripted::new(clock.clone(), Box::new(answers));
         let trace = executor.trace();

@@ -30,6 +30,18 @@ pub struct Script {
     pub budget_attempts: Option<u64>,
     /// When somebody asks for the run's end, after each start.
     pub interrupt_at_ms: Option<u64>,
+    /// When the run is resumed, after its first start, as long as it is not done.
+    #[serde(default)]
+    pub resume_at_ms: Vec<u64>,
+    /// Whether what was live or cancelled may then run again.
+    #[serde(default)]
+    pub retry_incomplete: bool,
+    /// A run that was stopped has less of its budget left: it fails for that all the same, but not at the same task.
+    #[serde(default)]
+    pub spent_anyway: bool,
+    /// Agents name their conversation with their answer, not at the beginning of a turn.
+    #[serde(default)]
+    unnamed: bool,
     /// The answers by `task`, `task/phase` or `task/phase/step`: the longest that is there counts.
     ///
     /// In a loop the first is for round 1, the second for round 2, and so on; elsewhere the second is for the try after the first failed one.
@@ -79,6 +91,8 @@ struct ScriptFault {
     #[serde(default)]
     unavailable: bool,
     retry_after_ms: Option<u64>,
+    /// How long until a limit is renewed.
+    reset_in_ms: Option<u64>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -90,7 +104,7 @@ struct ScriptUsage {
 
 impl Script {
     /// What an action answers; `failures` tells how many tries of its task have failed for good.
-    pub fn answer(&self, request: &ActionRequest, failures: usize) -> Scripted {
+    pub fn answer(&self, request: &ActionRequest, failures: usize, now: Timestamp) -> Scripted {
         let task = &request.task;
         let phase = request.phase.name();
         let step = &request.step;
@@ -107,13 +121,22 @@ impl Script {
             round => round as usize - 1,
         };
         let answer = answers.and_then(|answers| answers.get(index).or(answers.last()));
-        answer.cloned().unwrap_or_default().scripted(request)
+        answer.cloned().unwrap_or_default().scripted(request, now)
+    }
+
+    /// What an agent answers.
+    pub fn turn(&self, request: &ActionRequest, turn: &TurnRequest, now: Timestamp) -> Scripted {
+        let mut answer = scripted_turn(request, turn, now);
+        if self.unnamed {
+            answer.conversation = None;
+        }
+        answer
     }
 }
 
 impl Answer {
-    fn scripted(self, request: &ActionRequest) -> Scripted {
-        let outcome = self.outcome(request);
+    fn scripted(self, request: &ActionRequest, now: Timestamp) -> Scripted {
+        let outcome = self.outcome(request, now);
         let mut scripted = Scripted::new(outcome)
             .after(Duration::from_millis(self.takes_ms))
             .cleaning_up(Duration::from_millis(self.cleanup_ms));
@@ -122,11 +145,13 @@ impl Answer {
     }
 
     /// As the executor of commands would tell it.
-    fn outcome(&self, request: &ActionRequest) -> Outcome {
+    fn outcome(&self, request: &ActionRequest, now: Timestamp) -> Outcome {
         if let Some(fault) = &self.fault {
             let mut told = Fault::new(fault.code, fault.message.clone());
             told.unavailable = fault.unavailable;
             told.retry_after_ms = fault.retry_after_ms;
+            let reset = fault.reset_in_ms.map(Duration::from_millis);
+            told.reset_at = reset.map(|wait| now.after(wait));
             return Outcome::Failed(Box::new(told));
         }
         let process =
@@ -159,7 +184,7 @@ impl Answer {
 }
 
 /// What a scripted agent answers; it edits nothing here.
-pub fn turn(request: &ActionRequest, turn: &TurnRequest, now: Timestamp) -> Scripted {
+fn scripted_turn(request: &ActionRequest, turn: &TurnRequest, now: Timestamp) -> Scripted {
     let agents = Agents::of(&request.plan);
     let Some(Driven::Scripted(turns)) = agents.get(turn.agent) else {
         panic!("only scripted agents are tested here");
@@ -188,13 +213,15 @@ pub fn turn(request: &ActionRequest, turn: &TurnRequest, now: Timestamp) -> Scri
     };
     let outcome = TurnOutcome {
         result,
-        conversation: Some(conversation),
+        conversation: Some(conversation.clone()),
         head: None,
         usage: script.usage(),
         total: None,
     };
     let delay = script.milliseconds("delay").unwrap_or_default();
-    Scripted::new(Outcome::Turned(Box::new(outcome))).after(delay)
+    let mut answer = Scripted::new(Outcome::Turned(Box::new(outcome))).after(delay);
+    answer.conversation = Some(conversation);
+    answer
 }
 
 fn reported(usage: ScriptUsage) -> UsageReport {
