@@ -350,6 +350,9 @@ pub struct Turned {
     pub step: String,
     /// The agent, a plain one.
     pub agent: String,
+    /// Which of its turns in the run, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub number: u32,
     /// Which pass of the step, from 0.
     #[serde(default, skip_serializing_if = "is_first")]
     pub pass: u32,
