@@ -196,7 +196,11 @@ impl Running<'_> {
             .and_then(|invocation| self.prepare(folder, invocation));
         match prepared {
             Ok((command, file)) => {
-                let outcome = self.follow(command, stop, stopped).await;
+                let mut outcome = self.follow(command, stop, stopped).await;
+                if let Start::Continue(known) = &turn.start {
+                    // Not every CLI says again what it was told.
+                    outcome.conversation.get_or_insert(known.to_string());
+                }
                 if let Some(file) = file {
                     // It may be gone already; nobody reads it any more.
                     let _ = std::fs::remove_file(file);
