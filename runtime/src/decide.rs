@@ -58,7 +58,7 @@ impl Run {
     pub fn outcome(
         &self,
         task: TaskId,
-        (step, agent): (&str, Option<&str>),
+        (step, agent): (&str, Option<(&str, u32)>),
         outcome: Outcome,
         left: Option<Left>,
     ) -> Kind {
@@ -91,7 +91,7 @@ impl Run {
     fn turned_out(
         &self,
         task: TaskId,
-        (step, agent): (&str, &str),
+        (step, (agent, number)): (&str, (&str, u32)),
         turn: TurnOutcome,
         left: Option<Left>,
     ) -> Turned {
@@ -100,6 +100,7 @@ impl Run {
         let mut turned = Turned {
             step: step.to_owned(),
             agent: agent.to_owned(),
+            number,
             pass: state.map_or(0, |state| state.pass),
             repair: state.map_or(0, |state| state.repair),
             head: turn.head,

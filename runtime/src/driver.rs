@@ -126,8 +126,8 @@ struct Flight {
     task: TaskId,
     attempt: u32,
     step: String,
-    /// Whose turn it is, if it is one.
-    agent: Option<String>,
+    /// Whose turn it is, if it is one, and which of theirs.
+    agent: Option<(String, u32)>,
     /// The tokens that the turn has used so far; they are recorded when it ends.
     spent: Option<Usage>,
 }
@@ -258,12 +258,15 @@ impl Driver {
             Input::Given(kind) => Some(*kind),
             Input::Ended(id, outcome, left) => {
                 let flight = self.in_flight.remove(&id)?;
-                let of = (&*flight.step, flight.agent.as_deref());
+                let agent = flight.agent.as_ref();
+                let agent = agent.map(|(agent, number)| (&**agent, *number));
+                let of = (&*flight.step, agent);
                 Some(self.run.outcome(flight.task, of, outcome, left))
             }
             Input::Session(id, conversation, head) => {
                 let flight = self.in_flight.get(&id)?;
-                let of = (&*flight.step, flight.agent.as_deref()?);
+                let (agent, _) = flight.agent.as_ref()?;
+                let of = (&*flight.step, &**agent);
                 let run = &self.run;
                 run.named_conversation(flight.task, of, conversation, head)
             }
@@ -277,7 +280,10 @@ impl Driver {
                 let task = flight.task;
                 let flights = self.in_flight.values();
                 let live = flights
-                    .filter_map(|flight| Some((flight.agent.as_deref()?, flight.spent.as_ref()?)));
+                    .filter_map(|flight| {
+                        let (agent, _) = flight.agent.as_ref()?;
+                        Some((&**agent, flight.spent.as_ref()?))
+                    });
                 self.run.overspent(task, live)
             }
             Input::Unstartable(task, step, fault) => {
@@ -341,7 +347,10 @@ impl Driver {
                     task,
                     attempt: request.attempt,
                     step: request.step.clone(),
-                    agent: request.work.turn().map(|turn| turn.name.clone()),
+                    agent: request
+                        .work
+                        .turn()
+                        .map(|turn| (turn.name.clone(), turn.number)),
                     spent: None,
                 };
                 self.in_flight.insert(id, flight);
@@ -369,10 +378,12 @@ impl Driver {
         let host = &self.host.environment;
         let work = match pending.turn() {
             Some(_) => {
-                let in_flight = |agent: &str| {
-                    let flights = self.in_flight.values();
-                    let of_agent = flights.filter(|flight| flight.agent.as_deref() == Some(agent));
-                    u32::try_from(of_agent.count()).unwrap_or(u32::MAX)
+                let in_flight = |agent: &str, number: u32| {
+                    let mut turns = self
+                        .in_flight
+                        .values()
+                        .filter_map(|flight| flight.agent.as_ref());
+                    turns.any(|(of, taken)| of == agent && *taken == number)
                 };
                 let with = TurnContext {
                     host,
@@ -484,7 +495,7 @@ impl Driver {
             at: self.host.clock.now().wall.max(self.run.last_at),
             task: &self.run.plan().task(flight.task).key,
             step: &flight.step,
-            agent: flight.agent.as_deref().unwrap_or_default(),
+            agent: flight.agent.as_ref().map_or("", |(agent, _)| agent),
             event,
         };
         let notes = &mut self.host.notes;

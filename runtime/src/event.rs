@@ -355,6 +355,9 @@ pub struct Turned {
     pub step: String,
     /// The agent, a plain one.
     pub agent: String,
+    /// Which of its turns in the run, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub number: u32,
     /// Which pass of the step, from 0.
     #[serde(default, skip_serializing_if = "is_first")]
     pub pass: u32,
@@ -892,5 +895,43 @@ impl<T> Resumed<T> {
             policy: self.policy,
             plan: self.plan,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(complete: Option<bool>, model: Option<&str>) -> Usage {
+        Usage {
+            input: 1,
+            output: 2,
+            complete,
+            model: model.map(str::to_owned),
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn several_turns_are_complete_only_if_all_are() {
+        let complete = usage(Some(true), Some("m"));
+        let alone = Usage::together(None, &complete);
+        assert_eq!(alone, complete);
+        let twice = Usage::together(Some(&alone), &complete);
+        assert_eq!((twice.input, twice.output), (2, 4));
+        assert_eq!(
+            (twice.complete, twice.model.as_deref()),
+            (Some(true), Some("m"))
+        );
+        let silent = usage(None, Some("m"));
+        assert_eq!(Usage::together(Some(&complete), &silent).complete, None);
+        let unknown = Usage::together(Some(&complete), &Usage::unknown());
+        assert_eq!((unknown.input, unknown.complete), (1, Some(false)));
+        assert_eq!(
+            Usage::together(Some(&unknown), &complete).complete,
+            Some(false)
+        );
+        let other = usage(Some(true), Some("n"));
+        assert_eq!(Usage::together(Some(&complete), &other).model, None);
     }
 }

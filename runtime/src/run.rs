@@ -43,8 +43,8 @@ pub struct Run {
     pub(crate) over: Option<(TaskId, FaultCode, String)>,
     /// What is known of conversations, by agent and id.
     pub(crate) conversations: HashMap<(String, String), Usage>,
-    /// How many turns each agent has ended.
-    pub(crate) turns: HashMap<String, u32>,
+    /// Which turns each agent has ended.
+    pub(crate) turns: HashMap<String, Turns>,
     pub(crate) halt: Option<Halt>,
     /// Under [`Halt::Failing`]: what ran at the failure has ended, clean-up may start.
     pub(crate) awaited: bool,
@@ -207,6 +207,26 @@ pub struct AgentStep {
     pub usage: Option<Usage>,
     /// Why its last turn failed; what follows of that is open.
     pub error: Option<Box<Fault>>,
+}
+
+/// Turns of an agent that have ended, by number.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    /// All before this one have.
+    pub all_before: u32,
+    /// Those after it that have.
+    pub beyond: BTreeSet<u32>,
+}
+
+impl Turns {
+    fn end(&mut self, number: u32) {
+        if number >= self.all_before {
+            self.beyond.insert(number);
+        }
+        while self.beyond.remove(&self.all_before) {
+            self.all_before = self.all_before.saturating_add(1);
+        }
+    }
 }
 
 /// A member of a fallback list that has stopped.
@@ -668,7 +688,10 @@ impl Run {
     }
 
     fn turned(&mut self, task: TaskId, turn: &Turned) {
-        *self.turns.entry(turn.agent.clone()).or_default() += 1;
+        self.turns
+            .entry(turn.agent.clone())
+            .or_default()
+            .end(turn.number);
         match &turn.usage {
             Some(usage) => self.spend(task, usage, Some(&turn.agent)),
             None if turn.took_place() => {

@@ -8,7 +8,7 @@ use crate::event::{Phase, Turned, Usage};
 use crate::executor::{Answer, CommandRequest, HostEnvironment, TurnRequest};
 use crate::fault::{Fault, FaultCode, Place};
 use crate::harness::{Baseline, Conversation, Start, credentials, probe};
-use crate::run::{AgentStep, Pause, Run};
+use crate::run::{AgentStep, Pause, Run, Turns};
 use crate::runnable::Types;
 use outpost_compiler::eval::{self, Scope};
 use outpost_compiler::program::{
@@ -88,8 +88,8 @@ pub struct Members {
 pub struct TurnContext<'a> {
     /// The machine's environment.
     pub host: &'a HostEnvironment,
-    /// How many turns of an agent are in flight.
-    pub in_flight: &'a dyn Fn(&str) -> u32,
+    /// Whether the turn of a number of an agent is in flight.
+    pub in_flight: &'a dyn Fn(&str, u32) -> bool,
 }
 
 /// The numbers of an attempt that expressions can read.
@@ -752,10 +752,10 @@ impl Walk<'_> {
             Some((_, id)) => Conversation::parse(id).map_or(Start::New, Start::Continue),
             None => earlier,
         };
-        let ended = self.run.turns.get(&name).copied().unwrap_or_default();
+        let number = self.number(&name, with);
         Ok(TurnRequest {
             agent,
-            number: ended + (with.in_flight)(&name),
+            number,
             brief: self.brief(turn, pending, state, own.is_some())?,
             baseline: self.baseline(&name, &start),
             start,
@@ -767,6 +767,15 @@ impl Walk<'_> {
             give_up_after: limit(plain, "giveUpAfter"),
             name,
         })
+    }
+
+    /// The first turn of an agent that has not ended and is not in flight: one that was cut off is taken again.
+    fn number(&self, agent: &str, with: &TurnContext<'_>) -> u32 {
+        let nothing = Turns::default();
+        let ended = self.run.turns.get(agent).unwrap_or(&nothing);
+        let mut open = (ended.all_before..u32::MAX).filter(|number| !ended.beyond.contains(number));
+        open.find(|number| !(with.in_flight)(agent, *number))
+            .unwrap_or(u32::MAX)
     }
 
     /// What the agent is told; `goes_on` if it knows the task from an earlier turn of its conversation.

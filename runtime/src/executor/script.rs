@@ -98,7 +98,10 @@ impl<'a> Script<'a> {
     /// The tokens that it reports.
     pub fn usage(&self) -> Option<Usage> {
         let Some(Value::Object(usage)) = self.0.get("usage") else {
-            return None;
+            // A provider that refuses a turn counts nothing.
+            let refused = matches!(self.text("fail"), Some("quota" | "unavailable"));
+            let nothing = refused && self.text("text").is_none();
+            return nothing.then(Usage::default);
         };
         let count = |name: &str| match usage.get(name) {
             Some(Value::Int(count)) => u64::try_from(*count).ok(),

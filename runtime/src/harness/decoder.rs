@@ -118,6 +118,8 @@ pub struct TurnResult {
     pub limit: Option<Limit>,
     /// The last thing that went wrong was that no connection could be made.
     pub lost_connection: bool,
+    /// It has said something or called a tool.
+    pub has_worked: bool,
 }
 
 /// Reads the standard output of one turn, line by line.
@@ -236,8 +238,10 @@ impl<'h> Decoder<'h> {
         if let Some(usage) = &mut usage {
             usage.model = self.model.clone();
         }
+        let has_worked = self.has_tools || !self.text.trim().is_empty();
         let text = self.take_text();
         let mut result = TurnResult {
+            has_worked,
             turn,
             text,
             usage,

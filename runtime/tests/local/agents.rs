@@ -8,14 +8,17 @@ use outpost_compiler::plan::{self, Plan};
 use outpost_compiler::program::WorkflowId;
 use outpost_grammar::Severity;
 use outpost_runtime::classify::Reference;
-use outpost_runtime::clock::SystemClock;
+use outpost_runtime::clock::{Clock, SystemClock};
 use outpost_runtime::driver::AgentNotice;
+use outpost_runtime::event::Interrupt;
 use outpost_runtime::executor::HostEnvironment;
 use outpost_runtime::executor::local::{Local, LocalSettings};
 use outpost_runtime::fault::{Fault, FaultCode};
 use outpost_runtime::harness::AgentEvent;
 use outpost_runtime::process::{Masks, Supervisor};
-use outpost_runtime::{Host, Observer, PublicEvent, RunFault, RunRecord, StartOptions, start};
+use outpost_runtime::{
+    Host, Observer, PublicEvent, ResumeOptions, RunFault, RunRecord, StartOptions, resume, start,
+};
 use outpost_stdlib::Value;
 use std::cell::RefCell;
 use std::fs;
@@ -24,10 +27,10 @@ use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedSender};
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 18] = [
+    let tests: [(&str, fn()); 20] = [
         ("edits_and_commits", edits_and_commits),
         ("commits_of_all_turns", commits_of_all_turns),
         ("in_no_repository", in_no_repository),
@@ -46,6 +49,8 @@ pub fn trials() -> Vec<Trial> {
         ("a_brief_that_is_too_long", a_brief_that_is_too_long),
         ("going_round_in_circles", going_round_in_circles),
         ("a_program_that_is_gone", a_program_that_is_gone),
+        ("seen_while_it_happens", seen_while_it_happens),
+        ("interrupted_and_resumed", interrupted_and_resumed),
     ];
     tests
         .into_iter()
@@ -149,14 +154,45 @@ impl World {
     }
 
     fn try_run(&self, text: &str) -> Result<Ended, RunFault> {
+        let options = StartOptions {
+            root: self.project.clone(),
+            file: "main.outpost".to_owned(),
+            run: Some("run1".to_owned()),
+            ..StartOptions::default()
+        };
         let plan = plan_of(text);
-        let (_keep, interrupts) = mpsc::unbounded_channel();
+        self.drive(Live::Watch, |host| start(plan, options, host))
+    }
+
+    /// Goes on with the run, with permission.
+    fn resume(&self, text: &str) -> Ended {
+        let options = ResumeOptions {
+            retry_incomplete: true,
+            ..ResumeOptions::default()
+        };
+        let now = SystemClock::new().now().wall;
+        let resumption = resume(&self.project, "run1", &plan_of(text), &options, now).unwrap();
+        self.drive(Live::Watch, |host| resumption.proceed(host))
+            .unwrap()
+    }
+
+    fn drive<F>(&self, live: Live, run: impl FnOnce(Host) -> F) -> Result<Ended, RunFault>
+    where
+        F: Future<Output = Result<RunRecord, RunFault>>,
+    {
+        let (ask, interrupts) = mpsc::unbounded_channel();
         let seen = Rc::new(RefCell::new(Vec::new()));
         let home = self.base.display().to_string();
         let path = std::env::var("PATH").unwrap();
         let variables = [("PATH", &*path), ("HOME", &*home), ("TOKEN", SECRET)];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let environment = HostEnvironment::new(variables);
+        let watcher = Watcher {
+            seen: seen.clone(),
+            live,
+            ask,
+            project: self.project.clone(),
+        };
         let host = Host {
             clock: Rc::new(SystemClock::new()),
             executor: Box::new(Local::new(LocalSettings {
@@ -169,23 +205,17 @@ impl World {
                     zone: jiff::tz::TimeZone::UTC,
                 },
             })),
-            observers: vec![Box::new(Watcher(seen.clone()))],
+            observers: vec![Box::new(watcher)],
             environment,
             interrupts,
             notes: Box::new(|_| {}),
             wrap_journal: None,
         };
-        let options = StartOptions {
-            root: self.project.clone(),
-            file: "main.outpost".to_owned(),
-            run: Some("run1".to_owned()),
-            ..StartOptions::default()
-        };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        let record = runtime.block_on(start(plan, options, host))?;
+        let record = runtime.block_on(run(host))?;
         Ok(Ended {
             record,
             seen: seen.take(),
@@ -230,8 +260,24 @@ fn plan_of(text: &str) -> Arc<Plan> {
     Arc::new(plan::build(program, WorkflowId(0)).unwrap())
 }
 
+/// What is done while an agent is at work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Live {
+    /// Nothing.
+    Watch,
+    /// The file that the agent waits for is made when it has reported tokens.
+    Answer,
+    /// The run is interrupted when the agent has named its conversation.
+    Interrupt,
+}
+
 /// Sees what agents do.
-struct Watcher(Rc<RefCell<Vec<(String, AgentEvent)>>>);
+struct Watcher {
+    seen: Rc<RefCell<Vec<(String, AgentEvent)>>>,
+    live: Live,
+    ask: UnboundedSender<Interrupt>,
+    project: PathBuf,
+}
 
 impl Observer for Watcher {
     fn event(&mut self, _: &PublicEvent) -> Result<(), String> {
@@ -240,8 +286,17 @@ impl Observer for Watcher {
 
     fn agent(&mut self, notice: &AgentNotice<'_>) -> Result<(), String> {
         let of = format!("{}/{}/{}", notice.task, notice.step, notice.agent);
-        self.0.borrow_mut().push((of, notice.event.clone()));
-        Ok(())
+        self.seen.borrow_mut().push((of, notice.event.clone()));
+        match (self.live, notice.event) {
+            (Live::Answer, AgentEvent::Usage(..)) => {
+                fs::write(self.project.join("go"), "").map_err(|error| error.to_string())
+            }
+            (Live::Interrupt, AgentEvent::Conversation(_)) => self
+                .ask
+                .send(Interrupt::Interrupt)
+                .map_err(|error| error.to_string()),
+            (Live::Watch | Live::Answer | Live::Interrupt, _) => Ok(()),
+        }
     }
 }
 
@@ -580,14 +635,14 @@ fn nothing_but_retries() {
     assert!(message.contains("only tried again for 300ms"), "{message}");
     // Whoever says something in between is not given up.
     let world = World::new();
-    let script = "for n in 1 2 3 4 5 6 7 8 9 10; do echo retrying; sleep 0.1; echo working; done\n";
+    let script = "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo retrying; sleep 0.1; echo working; done\n";
     let harness = world.harness(
         script,
         r#"event retry { line: '^retrying' }  event text { line: '^working' }"#,
     );
     let ended = world.run(&format!(
         "{harness}
-        agent a {{ harness: fake  giveUpAfter: 800ms }}
+        agent a {{ harness: fake  giveUpAfter: 1500ms }}
         workflow w {{ task say {{ agent: a  brief: \"Go.\" }} }}"
     ));
     assert_eq!(
@@ -730,4 +785,80 @@ fn a_program_that_is_gone() {
     assert!(told[0].message.contains("no-such-program-anywhere"));
     assert!(told[0].message.contains("`a`"));
     assert!(!world.project.join(".outpost/runs/run1").exists());
+}
+
+/// An observer sees text, tools and tokens when they come: here the agent waits for its answer.
+fn seen_while_it_happens() {
+    let world = World::new();
+    let script = r#"
+echo '{"type":"text","part":{"text":"working"}}'
+echo '{"type":"tool","name":"read","input":{}}'
+echo '{"type":"usage","tokens":{"in":10,"out":20}}'
+while [ ! -e go ]; do sleep 0.02; done
+echo '{"type":"result","answer":"done"}'
+"#;
+    let harness = world.harness(script, LINES);
+    let plan = plan_of(&format!(
+        "{harness}
+        agent a {{ harness: fake  timeout: 1m }}
+        workflow w {{ task say {{ agent: a  brief: \"Go.\" }}  output: say.text }}"
+    ));
+    let options = StartOptions {
+        root: world.project.clone(),
+        file: "main.outpost".to_owned(),
+        run: Some("run1".to_owned()),
+        ..StartOptions::default()
+    };
+    let ended = world
+        .drive(Live::Answer, |host| start(plan, options, host))
+        .unwrap();
+    assert_eq!(ended.json(), "done");
+    assert_eq!(ended.saw(&AgentEvent::Text("working".to_owned())), 1);
+}
+
+/// The conversation that was cut off goes on, and the agent is told (SEMANTICS L7, Q5).
+fn interrupted_and_resumed() {
+    let world = World::new();
+    let script = r#"
+if [ $# -eq 0 ]; then
+  echo '{"type":"session","id":"abc"}'
+  echo '{"type":"usage","tokens":{"in":10,"out":20}}'
+  sleep 1000
+fi
+read -r line
+echo '{"type":"usage","tokens":{"in":1,"out":2}}'
+echo "{\"type\":\"result\",\"answer\":\"$*: $line\"}"
+"#;
+    let rest = format!("supports: [continue]  continueArgument: [\"--resume\"]  {LINES}");
+    let text = format!(
+        "{}
+        agent a {{ harness: fake  permissions: ask }}
+        workflow w {{
+          task say {{ agent: a  brief: \"Go.\" }}
+          output: {{ text: say.text, conversation: say.conversation, complete: say.usage.complete }}
+        }}",
+        world.harness(script, &rest)
+    );
+    let options = StartOptions {
+        root: world.project.clone(),
+        file: "main.outpost".to_owned(),
+        run: Some("run1".to_owned()),
+        ..StartOptions::default()
+    };
+    let plan = plan_of(&text);
+    let cut = world
+        .drive(Live::Interrupt, |host| start(plan, options, host))
+        .unwrap();
+    assert_eq!(cut.record.status.name(), "cancelled");
+    let ended = world.resume(&text);
+    let output = ended.json();
+    let told = output["text"].as_str().unwrap();
+    assert!(
+        told.starts_with("--resume abc: You were interrupted"),
+        "{told}"
+    );
+    assert_eq!(output["conversation"], "a/abc");
+    // How much the turn used that was cut off, nobody knows for sure.
+    assert_eq!(output["complete"], false);
+    assert_eq!(ended.record.task("say").unwrap().attempts, 2);
 }

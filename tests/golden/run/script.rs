@@ -187,7 +187,8 @@ impl Answer {
 fn scripted_turn(request: &ActionRequest, turn: &TurnRequest, now: Timestamp) -> Scripted {
     let agents = Agents::of(&request.plan);
     let Some(Driven::Scripted(turns)) = agents.get(turn.agent) else {
-        panic!("only scripted agents are tested here");
+        let fault = Fault::new(FaultCode::Configuration, "only scripted agents answer here");
+        return Scripted::new(Outcome::Failed(Box::new(fault)));
     };
     let Some(script) = Turn::of(turns, turn.number) else {
         let fault = script::exhausted(&turn.name, turns, turn.number);

@@ -141,8 +141,8 @@ struct Stand {
     /// Steps that are done, with task, round and phase: never to be called again.
     done: BTreeSet<(String, u64, &'static str, String)>,
     admitted: BTreeSet<String>,
-    /// How many turns of each agent have ended: none of them is ever taken again.
-    turns: BTreeMap<String, u32>,
+    /// Turns that have ended, by agent and number: none of them is ever taken again.
+    turns: BTreeSet<(String, u32)>,
     /// The conversations in which turns go on that have not ended, by task and step.
     conversations: BTreeMap<(String, String), String>,
     /// Tasks that have reported tokens since their attempt began, without a receipt.
@@ -175,7 +175,7 @@ impl Stand {
             }
             EventKind::Turn { task, turn } => {
                 let (round, phase) = self.live.get(task).copied().unwrap_or_default();
-                *self.turns.entry(turn.agent.clone()).or_default() += 1;
+                self.turns.insert((turn.agent.clone(), turn.number));
                 let of_step = (task.clone(), turn.step.clone());
                 match (&turn.end, &turn.conversation) {
                     (TurnEnd::Answered(_), _) => {
@@ -258,6 +258,10 @@ impl Stand {
         self.done.retain(|(of, ..)| of != task);
     }
 
+    fn has_ended(&self, asked: &Asked) -> bool {
+        self.turns.contains(&(asked.agent.clone(), asked.number))
+    }
+
     fn forget_conversations(&mut self, task: &str) {
         self.conversations.retain(|(of, _), _| of != task);
     }
@@ -274,10 +278,10 @@ impl Stand {
             call.phase.name(),
             call.step.clone(),
         );
-        let has_ended = call.turn.as_ref().is_some_and(|asked| {
-            let ended = self.turns.get(&asked.agent).copied().unwrap_or_default();
-            asked.number < ended
-        });
+        let has_ended = call
+            .turn
+            .as_ref()
+            .is_some_and(|asked| self.has_ended(asked));
         let phase_is_live = self.live.get(&call.task) == Some(&(call.round, call.phase));
         let task_runs_again =
             self.failed.contains(&call.task) || self.retrying.contains(&call.task);
@@ -294,8 +298,7 @@ fn same_briefs(first: &Session, second: &Session, stand: &Stand) -> Result<(), S
     else {
         return Ok(());
     };
-    let ended = stand.turns.get(&cut.agent).copied().unwrap_or_default();
-    if cut.number < ended || stand.live.get(&call.task) != Some(&(call.round, call.phase)) {
+    if stand.has_ended(cut) || stand.live.get(&call.task) != Some(&(call.round, call.phase)) {
         return Ok(());
     }
     let mut again = second.calls.iter().filter(|other| {

@@ -198,7 +198,11 @@ impl Running<'_> {
             .and_then(|invocation| self.prepare(folder, invocation));
         match prepared {
             Ok((command, file)) => {
-                let outcome = self.follow(command, stop, stopped).await;
+                let mut outcome = self.follow(command, stop, stopped).await;
+                if let Start::Continue(known) = &turn.start {
+                    // Not every CLI says again what it was told.
+                    outcome.conversation.get_or_insert(known.to_string());
+                }
                 if let Some(file) = file {
                     // It may be gone already; nobody reads it any more.
                     let _ = std::fs::remove_file(file);
@@ -423,6 +427,10 @@ impl Running<'_> {
         }
         let words = result.failure.as_ref().map(|failure| failure.text.trim());
         let said = verdict.text.as_deref().or(words).unwrap_or_default();
+        if verdict.category != Some(Category::Neither) && !result.has_worked {
+            // The provider has refused the turn: nothing was used.
+            turned.usage.get_or_insert_default();
+        }
         let rule = verdict.rule.as_deref().unwrap_or_default();
         let no_conversation = rule.ends_with(NO_CONVERSATION);
         let silent = self.action.turn.idle.unwrap_or_default();
