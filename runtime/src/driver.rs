@@ -116,6 +116,8 @@ pub(crate) struct Driver {
     /// Things that happened and have not been taken into account.
     inbox: VecDeque<Input>,
     next_action: u64,
+    /// The last row that is durable.
+    durable: u64,
     interrupts: u32,
     /// Whether the interrupts' other end is gone.
     deaf: bool,
@@ -154,6 +156,7 @@ impl Driver {
         places: Places,
     ) -> Driver {
         let (sender, reports) = mpsc::unbounded_channel();
+        let durable = run.next_seq.saturating_sub(1);
         Driver {
             run,
             record,
@@ -165,6 +168,7 @@ impl Driver {
             in_flight: BTreeMap::new(),
             inbox: VecDeque::new(),
             next_action: 1,
+            durable,
             interrupts: 0,
             deaf: false,
             clock_noted: false,
@@ -279,11 +283,10 @@ impl Driver {
                 flight.spent = Some(usage);
                 let task = flight.task;
                 let flights = self.in_flight.values();
-                let live = flights
-                    .filter_map(|flight| {
-                        let (agent, _) = flight.agent.as_ref()?;
-                        Some((&**agent, flight.spent.as_ref()?))
-                    });
+                let live = flights.filter_map(|flight| {
+                    let (agent, _) = flight.agent.as_ref()?;
+                    Some((&**agent, flight.spent.as_ref()?))
+                });
                 self.run.overspent(task, live)
             }
             Input::Unstartable(task, step, fault) => {
@@ -318,6 +321,7 @@ impl Driver {
         })?;
         for event in batch {
             self.record.apply(event);
+            self.durable = event.seq;
         }
         Ok(())
     }
@@ -491,7 +495,7 @@ impl Driver {
         };
         let notice = AgentNotice {
             run: &self.run.id,
-            seq: self.run.next_seq.saturating_sub(1),
+            seq: self.durable,
             at: self.host.clock.now().wall.max(self.run.last_at),
             task: &self.run.plan().task(flight.task).key,
             step: &flight.step,

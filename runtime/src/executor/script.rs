@@ -11,9 +11,12 @@ use std::time::Duration;
 
 /// What is said of a turn for which the script has nothing.
 pub fn exhausted(agent: &str, turns: &[Value], number: u32) -> Fault {
+    let has = match turns.len() {
+        1 => "1 turn".to_owned(),
+        count => format!("{count} turns"),
+    };
     let message = format!(
-        "the script of `{agent}` has {} turns, and this would be number {}",
-        turns.len(),
+        "the script of `{agent}` has {has}, and this would be number {}",
         number + 1
     );
     Fault::new(FaultCode::Provider, message)
