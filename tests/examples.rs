@@ -71,6 +71,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// A file that an example made, in the folder that it works in.
+fn made(example: &str, file: &str) -> String {
+    [example, "work", file].join("/")
+}
+
 #[test]
 fn every_example_has_a_test() {
     let folder = folder();
@@ -297,7 +302,7 @@ fn reviewed_fix() {
         "{\"summary\":\"Blanks in front of a name are left out, and the tests are back.\",\"round\":3}\n"
     );
     assert_eq!(
-        project.lines("reviewed-fix/work/tests/run.sh"),
+        project.lines(&made("reviewed-fix", "tests/run.sh")),
         project.lines("reviewed-fix/project/tests/run.sh")
     );
 }
@@ -371,7 +376,7 @@ fn quota_night_pauses_and_is_resumed() {
         "{\"published\":\"work/night.md\",\"paused\":true}\n"
     );
     assert_eq!(
-        project.lines("quota-night/work/night.md"),
+        project.lines(&made("quota-night", "night.md")),
         [
             "# Last night",
             "",
@@ -379,7 +384,10 @@ fn quota_night_pauses_and_is_resumed() {
             "- docs/install.md names a version that is gone.",
         ]
     );
-    assert_eq!(project.lines("quota-night/work/calls.log"), ["publish"]);
+    assert_eq!(
+        project.lines(&made("quota-night", "calls.log")),
+        ["publish"]
+    );
 }
 
 #[test]
@@ -409,7 +417,7 @@ fn own_agent() {
          \"slogan\":\"FRESH DAILY.\",\"conversation\":\"poet/c1\",\"tokens\":13}\n"
     );
     assert_eq!(
-        project.lines("own-agent/work/calls.log"),
+        project.lines(&made("own-agent", "calls.log")),
         [
             "chat=none model=loud: Write a slogan for bread.",
             "chat=none model=loud: Write a slogan for bread.",

@@ -2,7 +2,7 @@
 
 use crate::agents::{Agents, Driven};
 use crate::executor::HostEnvironment;
-use crate::harness::credentials;
+use crate::harness::{credentials, probe};
 use outpost_compiler::eval;
 use outpost_compiler::graph;
 use outpost_compiler::plan::Plan;
@@ -121,7 +121,8 @@ fn missing_programs(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
         if sets_path || program.contains('/') && !program.starts_with('/') {
             continue;
         }
-        if !is_installed(&program, host.get("PATH")) {
+        let path = host.get("PATH").unwrap_or_default();
+        if probe::find(&program, path, Path::new("/")).is_none() {
             let message = format!(
                 "the program of `{}` is not on this machine: `{program}`",
                 agent.name
@@ -132,17 +133,6 @@ fn missing_programs(plan: &Plan, host: &HostEnvironment) -> Vec<Diagnostic> {
         }
     }
     diagnostics
-}
-
-fn is_installed(program: &str, path: Option<&str>) -> bool {
-    let is_there = |path: &Path| path.is_file();
-    match program.starts_with('/') {
-        true => is_there(Path::new(program)),
-        false => {
-            let mut folders = std::env::split_paths(path.unwrap_or_default());
-            folders.any(|folder| is_there(&folder.join(program)))
-        }
-    }
 }
 
 /// The sandboxes that the actions of a plan use, each once, in source order.

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -172,6 +172,16 @@ impl Needs {
         groups
     }
 
+    /// The program of a harness that the file declares.
+    fn program(&self, harness: &str) -> Option<String> {
+        let mut harnesses = self.plans.iter().flat_map(|plan| &plan.program().harnesses);
+        let declared = harnesses.find(|declared| *declared.name == *harness)?;
+        let mut options = declared.options.iter();
+        let (_, command) = options.find(|(name, _)| &**name == "command")?;
+        let program = command.as_list()?.first()?.as_text()?;
+        Some(program.to_owned())
+    }
+
     /// Whether a work tree is wanted.
     fn has_sandboxes(&self) -> bool {
         let mut bounds = self.plans.iter().map(|plan| Bounds::of(plan));
@@ -234,7 +244,14 @@ async fn look(
             let found = groups.iter().map(|(harness, agents)| {
                 match probed.iter().find(|one| one.harness == *harness) {
                     Some(probed) => finding(probed, Some(agents)),
-                    None => unprobed(harness, agents),
+                    None => {
+                        let program = needs.program(harness);
+                        let path = host.get("PATH").unwrap_or_default();
+                        let found = program.as_ref().map(|program| {
+                            (program.clone(), probe::find(program, path, &project.root))
+                        });
+                        unasked(harness, agents, found)
+                    }
                 }
             });
             found.collect()
@@ -410,20 +427,32 @@ fn remedy(problem: &Problem, facts: Option<&Facts>) -> Option<String> {
     }
 }
 
-/// An agent whose program is nobody's here to ask.
-fn unprobed(harness: &str, agents: &[(&str, &PlainAgent)]) -> AgentFinding {
-    let (state, text) = match harness {
-        "scripted" => (State::Good, "answers from the file"),
-        _ => (State::Note, "declared in the file, and not looked at"),
+/// An agent whose program is not asked: it has none, or a file declares it, and what it would answer is not known.
+fn unasked(
+    harness: &str,
+    agents: &[(&str, &PlainAgent)],
+    declared: Option<(String, Option<PathBuf>)>,
+) -> AgentFinding {
+    let (program, path) = declared.unzip();
+    let path = path.flatten();
+    let (state, text) = match (&program, &path) {
+        (None, _) => (State::Good, "answers from the file".to_owned()),
+        (Some(program), Some(_)) => (
+            State::Good,
+            format!("declared in the file, `{program}` is there"),
+        ),
+        (Some(program), None) => (State::Problem, format!("there is no program `{program}`")),
     };
+    let help = (state == State::Problem)
+        .then(|| "install it, or mend `command` of the harness".to_owned());
     AgentFinding {
         harness: harness.to_owned(),
         agents: agents.iter().map(|(name, _)| (*name).to_owned()).collect(),
         state,
-        text: text.to_owned(),
-        help: None,
-        program: None,
-        path: None,
+        text,
+        help,
+        program,
+        path: path.map(|path| path.display().to_string()),
         version: None,
         tried_version: None,
         missing_options: Vec::new(),
