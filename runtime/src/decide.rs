@@ -337,6 +337,7 @@ impl Run {
                 task,
                 attempt,
                 error,
+                anew: self.is_at_a_list(task),
             };
         }
         match self.wait_before_retry(task, &error) {

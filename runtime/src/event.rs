@@ -526,6 +526,9 @@ pub enum EventKind<T> {
         attempt: u32,
         /// The limit, with its reset where known.
         error: Box<Fault>,
+        /// The step that hit it begins anew, with the first member of its list.
+        #[serde(default, skip_serializing_if = "is_false")]
+        anew: bool,
     },
     /// Tokens were reported.
     Usage {
@@ -794,10 +797,12 @@ impl<T> EventKind<T> {
                 task,
                 attempt,
                 error,
+                anew,
             } => EventKind::QuotaPaused {
                 task: name(task)?,
                 attempt,
                 error,
+                anew,
             },
             EventKind::Usage {
                 task,

@@ -205,6 +205,7 @@ fn kinds<T: AsRef<str>>(kind: &EventKind<T>) -> (Option<Kind>, Option<Kind>) {
             task,
             attempt,
             error,
+            ..
         } => {
             let fields = vec![
                 ("task", json!(task.as_ref())),

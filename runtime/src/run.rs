@@ -438,10 +438,11 @@ impl Run {
                 self.backoff += 1;
                 self.timers.insert((due, Timer::Retry(*task)));
             }
-            EventKind::QuotaPaused { task, error, .. } => {
+            EventKind::QuotaPaused {
+                task, error, anew, ..
+            } => {
                 let active = self.detail(*task).active.as_ref();
                 let last = active.and_then(|active| active.quota.as_ref()?.reset_at);
-                let of_list = self.is_at_a_list(*task);
                 self.leave(*task);
                 let detail = self.detail(*task);
                 let pause = Pause {
@@ -454,7 +455,7 @@ impl Run {
                         Some(_) | None => reset,
                     }),
                     in_process: false,
-                    conversation: detail.pause_agent(of_list),
+                    conversation: detail.pause_agent(*anew),
                 };
                 detail.series = 0;
                 detail.pause = Some(pause);

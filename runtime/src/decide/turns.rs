@@ -176,4 +176,15 @@ impl Run {
         }
         self.failure(task, fault)
     }
+
+    /// Whether the step that a task is at has a list of agents.
+    pub(super) fn is_at_a_list(&self, task: TaskId) -> bool {
+        match walk::next(self, task, self.view(task)) {
+            Ok(Next::Action(pending)) => {
+                let members = walk::members(self, task, &pending);
+                members.is_ok_and(|members| members.agents.len() > 1)
+            }
+            Ok(Next::Value(_) | Next::Accept | Next::Reject(_)) | Err(_) => false,
+        }
+    }
 }

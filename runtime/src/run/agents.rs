@@ -3,7 +3,6 @@
 use super::{Detail, Run};
 use crate::event::{Handover, Left, TurnEnd, Turned, Usage};
 use crate::fault::Fault;
-use crate::walk::{self, Next};
 use outpost_compiler::program::TaskId;
 use outpost_stdlib::Value;
 use std::collections::BTreeSet;
@@ -69,17 +68,6 @@ pub struct Stopped {
 }
 
 impl Run {
-    /// Whether the step that a task is at has a list of agents.
-    pub(super) fn is_at_a_list(&self, task: TaskId) -> bool {
-        match walk::next(self, task, self.view(task)) {
-            Ok(Next::Action(pending)) => {
-                let members = walk::members(self, task, &pending);
-                members.is_ok_and(|members| members.agents.len() > 1)
-            }
-            Ok(Next::Value(_) | Next::Accept | Next::Reject(_)) | Err(_) => false,
-        }
-    }
-
     /// An agent has named its conversation.
     pub(super) fn session(
         &mut self,
@@ -187,11 +175,11 @@ impl Detail {
 
     /// What is left of the agent step after a quota pause: a plain agent goes on in its conversation,
     /// a list begins again with its first member (SEMANTICS Q5). Gives the conversation.
-    pub(super) fn pause_agent(&mut self, of_list: bool) -> Option<String> {
+    pub(super) fn pause_agent(&mut self, anew: bool) -> Option<String> {
         let step = self.agent.as_mut()?;
         step.error = None;
         let conversation = step.conversation.clone();
-        match of_list {
+        match anew {
             true => self.agent = None,
             false => step.interrupted = conversation.is_some(),
         }
