@@ -22,8 +22,7 @@ mod command;
 mod script;
 mod turn;
 
-/// What the actions of a run are performed with.
-#[derive(Clone)]
+/// Performs the actions of one run on this machine.
 pub struct Local {
     shared: Arc<Shared>,
     live: BTreeMap<ActionId, watch::Sender<Stop>>,

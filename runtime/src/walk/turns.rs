@@ -5,7 +5,7 @@ use crate::answer;
 use crate::event::{Turned, Usage};
 use crate::executor::{Answer, HostEnvironment, TurnRequest};
 use crate::fault::{Fault, FaultCode};
-use crate::harness::{Baseline, Conversation, Start, credentials, probe};
+use crate::harness::{self, Baseline, Conversation, Start, credentials, probe};
 use crate::run::{AgentStep, Run, Turns};
 use crate::runnable::Types;
 use outpost_compiler::program::{
@@ -327,7 +327,8 @@ impl Walk<'_> {
             let message = format!("`{name}` is no agent that can take a turn");
             return Err(fault(FaultCode::Configuration, message));
         };
-        let own = state.conversation.as_ref().filter(|(of, _)| *of == name);
+        let own = state.conversation.as_ref();
+        let own = own.filter(|(of, _)| *of == name && can_continue(self.run, plain));
         let start = match own {
             Some((_, id)) => Conversation::parse(id).map_or(Start::New, Start::Continue),
             None => earlier,
@@ -418,6 +419,20 @@ impl Walk<'_> {
         credentials::variables(plain, credential.as_deref(), host)
             .map_err(|refused| fault(FaultCode::Configuration, refused.to_string()))
     }
+}
+
+/// Whether an agent's CLI can go on with a conversation.
+fn can_continue(run: &Run, plain: &PlainAgent) -> bool {
+    let Some(declared) = plain.declared else {
+        let harness = harness::built_in(&plain.harness);
+        return harness.is_none_or(|harness| harness.capabilities().resume);
+    };
+    let declared = &run.plan.program().harnesses[declared.index()];
+    let mut options = declared.options.iter();
+    let supports = options.find(|(name, _)| &**name == "supports");
+    let words = supports.and_then(|(_, words)| words.as_list());
+    let mut words = words.unwrap_or_default().iter();
+    words.any(|word| word.as_text() == Some("continue"))
 }
 
 /// A limit of time among the options of an agent.
