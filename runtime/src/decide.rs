@@ -79,7 +79,7 @@ impl Run {
                     task,
                     step: step.to_owned(),
                     value: Payload::Json(value),
-                    left,
+                    left: left.map(Box::new),
                 },
                 Outcome::Failed(fault) => self.failure(task, *fault),
                 Outcome::Turned(_) => self.cancelled(task),

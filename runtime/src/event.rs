@@ -445,21 +445,21 @@ pub enum EventKind<T> {
         value: Payload,
         /// How it left its sandbox.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        left: Option<Left>,
+        left: Option<Box<Left>>,
     },
     /// An agent has named the conversation of the turn that is going on.
     Session {
         /// The task.
         task: T,
         /// The step's path.
-        step: String,
+        step: Box<str>,
         /// The agent, a plain one.
-        agent: String,
+        agent: Box<str>,
         /// Its name of the conversation.
-        conversation: String,
+        conversation: Box<str>,
         /// The commit that was checked out when the step began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        head: Option<String>,
+        head: Option<Box<str>>,
     },
     /// A turn of an agent has ended.
     Turn {
@@ -473,11 +473,11 @@ pub enum EventKind<T> {
         /// The task.
         task: T,
         /// The step's path.
-        step: String,
+        step: Box<str>,
         /// Who stopped.
-        from: String,
+        from: Box<str>,
         /// Who goes on.
-        to: String,
+        to: Box<str>,
         /// Why.
         failure: Handover,
         /// What the one that stopped said.

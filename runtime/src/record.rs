@@ -390,9 +390,9 @@ impl TaskRecord {
                 failure,
                 ..
             } => self.fallback.push(FallbackRecord {
-                step: step.clone(),
-                from: from.clone(),
-                to: to.clone(),
+                step: step.to_string(),
+                from: from.to_string(),
+                to: to.to_string(),
                 failure: *failure,
             }),
             EventKind::Settled {

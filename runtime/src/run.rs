@@ -363,7 +363,7 @@ impl Run {
                 left,
             } => {
                 let detail = self.detail(*task);
-                detail.finish_step(step, value.value(), left.as_ref());
+                detail.finish_step(step, value.value(), left.as_deref());
                 self.landed(*task);
             }
             EventKind::Session {
@@ -386,7 +386,7 @@ impl Run {
                 let agent = detail.agent_step(step);
                 let conversation = agent.conversation.take().map(|(_, id)| id);
                 agent.stopped.push(Stopped {
-                    agent: from.clone(),
+                    agent: from.to_string(),
                     failure: *failure,
                     error: (**error).clone(),
                     conversation,

@@ -121,10 +121,10 @@ impl Run {
         }
         Some(EventKind::Session {
             task,
-            step: step.to_owned(),
-            agent: agent.to_owned(),
-            conversation,
-            head,
+            step: step.into(),
+            agent: agent.into(),
+            conversation: conversation.into(),
+            head: head.map(Into::into),
         })
     }
 
@@ -156,9 +156,9 @@ impl Run {
         {
             return EventKind::FellBack {
                 task,
-                step: state.path.clone(),
-                from,
-                to,
+                step: state.path.as_str().into(),
+                from: from.into(),
+                to: to.into(),
                 failure,
                 error: Box::new(error.clone()),
             };

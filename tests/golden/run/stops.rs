@@ -198,8 +198,8 @@ impl Stand {
                 conversation,
                 ..
             } => {
-                let of_step = (task.clone(), step.clone());
-                self.conversations.insert(of_step, conversation.clone());
+                let of_step = (task.clone(), step.to_string());
+                self.conversations.insert(of_step, conversation.to_string());
             }
             EventKind::Usage { task, receipt, .. } => {
                 if receipt.is_none() {
