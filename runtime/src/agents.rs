@@ -268,3 +268,62 @@ fn event(declared: &program::DeclaredEvent) -> Result<EventRule, String> {
         when: When::Record { holds, parts },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::{self, Category, Reference};
+    use crate::harness::{Baseline, Decoder, Exit};
+    use outpost_compiler::program::WorkflowId;
+
+    /// How an agent of a file is judged whose turn ended with a text.
+    fn judged(agents: &Agents, agent: u32, text: &str) -> Option<Category> {
+        let Some(Driven::Cli(cli)) = agents.get(AgentId(agent)) else {
+            panic!("it is driven by a CLI");
+        };
+        let mut decoder = Decoder::new(cli.harness(), &cli.table, Baseline::Nothing);
+        let failure = serde_json::json!({ "type": "result", "is_error": true, "result": text });
+        decoder.line(failure.to_string().as_bytes());
+        let result = decoder.finish(Exit::Status(1), "");
+        let reference = Reference {
+            now: jiff::Timestamp::UNIX_EPOCH,
+            zone: jiff::tz::TimeZone::UTC,
+        };
+        classify::turn(&cli.table, &result, "", &reference).category
+    }
+
+    #[test]
+    fn what_a_file_adds_to_a_harness_counts_for_its_agents() {
+        let text = "
+harness own {
+  command: [\"own\"]
+  output: lines
+  event failure { when: { type: \"result\" }  text: \"result\" }
+}
+extend claude { limits { quota: 'Out of acorns'  unavailable: ['The tree fell'] } }
+extend own { limits { quota: 'Out of nuts' } }
+agent a { harness: claude }
+agent b { harness: own }
+agent c { harness: codex }
+workflow w {
+  task t { agent: a  brief: \"x\" }
+  task u { agent: b  brief: \"x\" }
+  task v { agent: c  brief: \"x\" }
+}
+";
+        let mut files = outpost_compiler::Memory::default();
+        files.files.insert("w.outpost".to_owned(), text.into());
+        let compiled = outpost_compiler::compile(&files, "w.outpost");
+        assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
+        let plan = outpost_compiler::plan::build(Arc::new(compiled.program), WorkflowId(0));
+        let agents = Agents::of(&plan.unwrap());
+        assert!(agents.problems.is_empty(), "{:?}", agents.problems);
+        let quota = Some(Category::Quota);
+        assert_eq!(judged(&agents, 0, "Out of acorns"), quota);
+        let outage = Some(Category::Unavailable);
+        assert_eq!(judged(&agents, 0, "The tree fell"), outage);
+        assert_eq!(judged(&agents, 0, "Out of nuts"), Some(Category::Neither));
+        assert_eq!(judged(&agents, 1, "Out of nuts"), quota);
+        assert_eq!(judged(&agents, 1, "Out of acorns"), Some(Category::Neither));
+    }
+}
